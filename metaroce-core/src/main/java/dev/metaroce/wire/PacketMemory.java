@@ -1,0 +1,89 @@
+package dev.metaroce.wire;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.util.zip.CRC32C;
+
+/**
+ * A block of off-heap memory that holds packets, seen both as bytes (headers, CRC) and as a segment
+ * (payload copies, native calls). All integers are big endian, as on the wire.
+ *
+ * <p>Owned by one thread. Allocated once, by a port or by a {@code TxBatch}; no method allocates.
+ */
+public final class PacketMemory {
+    private final MemorySegment segment;
+    private final ByteBuffer bytes;
+    private final ByteBuffer crcView;
+    private final CRC32C crc = new CRC32C();
+
+    /** Allocates {@code capacityBytes} of zeroed memory that lives until it is unreachable. */
+    public PacketMemory(int capacityBytes) {
+        this(Arena.ofAuto().allocate(capacityBytes, 64));
+    }
+
+    /** Wraps a native segment of at most 2^31-1 bytes. */
+    public PacketMemory(MemorySegment segment) {
+        this.segment = segment;
+        this.bytes = segment.asByteBuffer();
+        this.crcView = bytes.duplicate();
+    }
+
+    public int capacity() {
+        return bytes.capacity();
+    }
+
+    /** The memory as a segment. */
+    public MemorySegment segment() {
+        return segment;
+    }
+
+    /** The memory as a direct buffer; position and limit belong to the owner. */
+    public ByteBuffer bytes() {
+        return bytes;
+    }
+
+    public int u8(int offset) {
+        return bytes.get(offset) & 0xFF;
+    }
+
+    public int u16(int offset) {
+        return bytes.getShort(offset) & 0xFFFF;
+    }
+
+    public int i32(int offset) {
+        return bytes.getInt(offset);
+    }
+
+    public long u32(int offset) {
+        return bytes.getInt(offset) & 0xFFFF_FFFFL;
+    }
+
+    public long i64(int offset) {
+        return bytes.getLong(offset);
+    }
+
+    public void put8(int offset, int value) {
+        bytes.put(offset, (byte) value);
+    }
+
+    public void put16(int offset, int value) {
+        bytes.putShort(offset, (short) value);
+    }
+
+    public void put32(int offset, int value) {
+        bytes.putInt(offset, value);
+    }
+
+    public void put64(int offset, long value) {
+        bytes.putLong(offset, value);
+    }
+
+    /** CRC-32C (Castagnoli, RFC 3720 appendix B.4) of {@code length} bytes from {@code offset}. */
+    public int crc32c(int offset, int length) {
+        crcView.limit(offset + length).position(offset);
+        crc.reset();
+        crc.update(crcView);
+        return (int) crc.getValue();
+    }
+}
