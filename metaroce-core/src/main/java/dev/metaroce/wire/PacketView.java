@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.OptionalInt;
 
 /**
- * A packet as plain values, for tests, logs and tools; each kind prints itself in one line. Never on
- * the hot path: it allocates.
+ * A packet as plain values, for tests, logs and tools; each kind prints itself in one line. Never
+ * on the hot path: it allocates.
  *
  * <pre>{@code
  * switch (PacketView.parse(memory, at, bytes)) {
@@ -19,8 +19,8 @@ import java.util.OptionalInt;
  */
 public sealed interface PacketView {
     /**
-     * Reads a packet. Never throws for bytes that lie inside the memory; what the door refuses becomes
-     * {@link Malformed}.
+     * Reads a packet. Never throws for bytes that lie inside the memory; what the door refuses
+     * becomes {@link Malformed}.
      */
     static PacketView parse(PacketMemory m, int at, int bytes) {
         DoorVerdict verdict = PacketDoor.check(m, at, bytes);
@@ -115,16 +115,20 @@ public sealed interface PacketView {
                     op.hasReth() ? DataHeader.va(m, at) : 0,
                     op.hasReth() ? DataHeader.rkey(m, at) : 0,
                     op.hasReth() ? DataHeader.writeRecvSeq(m, at) : DataHeader.sendRecvSeq(m, at),
-                    imm
-                            ? OptionalInt.of(DataHeader.immediate(m, at, op))
-                            : OptionalInt.empty(),
+                    imm ? OptionalInt.of(DataHeader.immediate(m, at, op)) : OptionalInt.empty(),
                     DataHeader.payloadBytes(m, at, bytes));
         }
 
         @Override
         public String toString() {
             String start =
-                    "DATA " + opcode + " " + common.token() + " path " + common.path + psnText(common);
+                    "DATA "
+                            + opcode
+                            + " "
+                            + common.token()
+                            + " path "
+                            + common.path
+                            + psnText(common);
             if (opcode == Opcode.SKIP) {
                 return start + common.flagWords();
             }
@@ -329,7 +333,14 @@ public sealed interface PacketView {
 
         @Override
         public String toString() {
-            return "CTRL " + opcode + " ctx " + hex(common.ctx) + " nonce " + hex(nonce) + " " + body;
+            return "CTRL "
+                    + opcode
+                    + " ctx "
+                    + hex(common.ctx)
+                    + " nonce "
+                    + hex(nonce)
+                    + " "
+                    + body;
         }
     }
 
