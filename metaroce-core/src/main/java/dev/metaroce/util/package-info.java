@@ -1,4 +1,4 @@
-/** Serial arithmetic, bitmaps, deadlines and seeded randomness: the tools every other package uses. */
+/** Serial arithmetic, bitmaps, deadlines and seeded randomness. */
 @NullMarked
 package dev.metaroce.util;
 

@@ -1,7 +1,4 @@
-/**
- * Bytes to fields and back, without decisions: the packets of wire version 1, the check at the door
- * and a readable view for tests, logs and tools.
- */
+/** Bytes to fields and back; no decisions. */
 @NullMarked
 package dev.metaroce.wire;
 
