@@ -3,9 +3,9 @@ package dev.metaroce.wire;
 import dev.metaroce.util.Invariant;
 
 /**
- * CTRL packets: the life of a lease. Every message has one size (RELEASE one per path count), starts
- * with the common header (path, stream and PSN 0, opcode a {@link ControlOpcode}) and a nonce that
- * ties an answer to its question.
+ * CTRL packets: the life of a lease. Every message has one size (RELEASE one per path count),
+ * starts with the common header (path, stream and PSN 0, opcode a {@link ControlOpcode}) and a
+ * nonce that ties an answer to its question.
  *
  * <pre>
  *        0      1      2      3      4      5      6      7
@@ -35,8 +35,8 @@ import dev.metaroce.util.Invariant;
  * <p>REQUEST (196 bytes) and GRANT (148 bytes) are drawn at {@link RequestFields} and {@link
  * GrantFields}. Sizes include the checksum; the common header is not drawn.
  *
- * <p>An {@code encode} method writes a whole packet, checksum included, and returns its bytes. Readers
- * trust the caller to have asked {@link #wellFormed}.
+ * <p>An {@code encode} method writes a whole packet, checksum included, and returns its bytes.
+ * Readers trust the caller to have asked {@link #wellFormed}.
  */
 public final class ControlMessage {
     /** The most private data in REQUEST and GRANT. */
@@ -477,8 +477,7 @@ public final class ControlMessage {
     private static void encodeStart(
             PacketMemory m, int at, ControlOpcode opcode, int ctx, int txTime, long nonce) {
         //= MR-2.2-8
-        CommonHeader.encode(
-                m, at, PacketType.CTRL.code(), 0, ctx, 0, opcode.code(), 0, 0, txTime);
+        CommonHeader.encode(m, at, PacketType.CTRL.code(), 0, ctx, 0, opcode.code(), 0, 0, txTime);
         m.put64(at + NONCE_AT, nonce);
     }
 
