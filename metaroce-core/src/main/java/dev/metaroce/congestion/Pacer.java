@@ -8,8 +8,8 @@ import dev.metaroce.util.Invariant;
  * <p>It keeps the time at which everything sent so far would have left at its rate. A packet may go
  * when that time is at most one burst ahead. Over any interval the bytes sent stay within {@code
  * rate * time + burst + one packet}. Nanoseconds are counted with their remainder, so the long-term
- * rate is exact even where one packet takes 14.08 ns. A change of rate keeps the backlog in bytes, to
- * the nanosecond.
+ * rate is exact even where one packet takes 14.08 ns. A change of rate keeps the backlog in bytes,
+ * to the nanosecond.
  *
  * <p>Owned by the engine thread; allocates nothing. Times are compared by difference.
  *
@@ -51,7 +51,7 @@ public final class Pacer {
 
     /** When the next packet may go: {@code nowNs} itself, or a later time. */
     public long nextSendNs(long nowNs) {
-        //= MR-5.5-1
+        // = MR-5.5-1
         long nextNs = emptyNs - burstNs;
         return started && nextNs - nowNs > 0 ? nextNs : nowNs;
     }

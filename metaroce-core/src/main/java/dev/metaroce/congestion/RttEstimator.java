@@ -1,9 +1,9 @@
 package dev.metaroce.congestion;
 
 /**
- * Smoothed round-trip time, its variation and the smallest one seen, after RFC 6298 section 2 (gains
- * 1/8 and 1/4). Samples are exact, as the acknowledged packet's own send time is echoed, so there is
- * no rule about retransmissions (Karn) and no clock granularity term.
+ * Smoothed round-trip time, its variation and the smallest one seen, after RFC 6298 section 2
+ * (gains 1/8 and 1/4). Samples are exact, as the acknowledged packet's own send time is echoed, so
+ * there is no rule about retransmissions (Karn) and no clock granularity term.
  *
  * <p>Owned by the engine thread; allocates nothing.
  */
@@ -36,7 +36,7 @@ public final class RttEstimator {
             return;
         }
         long sampleNs = Math.min(rttNs, MAX_SAMPLE_NS);
-        //= MR-5.1-1
+        // = MR-5.1-1
         if (srttNs == 0) {
             srttNs = sampleNs;
             rttvarNs = sampleNs / 2;
@@ -64,11 +64,11 @@ public final class RttEstimator {
     }
 
     /**
-     * Retransmission time-out without backoff: SRTT + 4 RTTVAR, at least {@code floorNs} and at most
-     * {@code ceilingNs}; one second, clamped the same way, before the first sample.
+     * Retransmission time-out without backoff: SRTT + 4 RTTVAR, at least {@code floorNs} and at
+     * most {@code ceilingNs}; one second, clamped the same way, before the first sample.
      */
     public long rtoNs(long floorNs, long ceilingNs) {
-        //= MR-5.1-2
+        // = MR-5.1-2
         long rtoNs = srttNs == 0 ? INITIAL_RTO_NS : srttNs + 4 * rttvarNs;
         return Math.min(Math.max(rtoNs, floorNs), ceilingNs);
     }

@@ -1,8 +1,9 @@
 package dev.metaroce.memory;
 
+import org.jspecify.annotations.Nullable;
+
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Lets an application thread wait until the engine's current turn is over, so that what the
@@ -23,8 +24,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Each fence keeps its store before the load that follows, which release and acquire do not do.
  * So at least one of the two loads sees the other's store: either the engine finds the entry gone,
- * or the application sees an odd counter and waits for it to change. The store that ends a turn is a
- * release and the application's loads are acquires, so when the wait is over every byte the turn
+ * or the application sees an odd counter and waits for it to change. The store that ends a turn is
+ * a release and the application's loads are acquires, so when the wait is over every byte the turn
  * wrote is visible and none will follow.
  */
 public final class EngineGate {

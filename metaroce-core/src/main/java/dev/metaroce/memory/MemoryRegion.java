@@ -1,6 +1,7 @@
 package dev.metaroce.memory;
 
 import dev.metaroce.wire.PacketMemory;
+
 import java.lang.foreign.MemorySegment;
 
 /**

@@ -1,10 +1,11 @@
 package dev.metaroce.memory;
 
+import org.jspecify.annotations.Nullable;
+
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.function.IntSupplier;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The registered regions of one device by key, and the access check.
@@ -145,8 +146,8 @@ public final class RegionTable {
     }
 
     /**
-     * The access check of one operation. It is made for a length of 0 too; a caller to whom the
-     * key of an empty operation does not matter skips it.
+     * The access check of one operation. It is made for a length of 0 too; a caller to whom the key
+     * of an empty operation does not matter skips it.
      *
      * @param r what {@link #lookup} gave
      * @param neededAccess flags of {@link Access}, all of which the region must grant
@@ -228,6 +229,6 @@ public final class RegionTable {
     }
 
     private static int firstPlace(int rkey, int mask) {
-        return (rkey * HASH_FACTOR >>> 7) & mask;
+        return ((rkey * HASH_FACTOR) >>> 7) & mask;
     }
 }

@@ -1,9 +1,9 @@
 package dev.metaroce.memory;
 
 /**
- * The last {@value #DISTANCE} keys that were freed, so that a peer that still holds one cannot reach
- * a region that was registered a moment later. Guarded by the lock of {@link RegionTable}; starts
- * small and grows to a fixed size.
+ * The last {@value #DISTANCE} keys that were freed, so that a peer that still holds one cannot
+ * reach a region that was registered a moment later. Guarded by the lock of {@link RegionTable};
+ * starts small and grows to a fixed size.
  */
 final class RetiredKeys {
     /** How many keys must be freed after a key before it may be given out again. */
@@ -77,6 +77,6 @@ final class RetiredKeys {
     }
 
     private static int firstPlace(int key, int mask) {
-        return (key * HASH_FACTOR >>> 7) & mask;
+        return ((key * HASH_FACTOR) >>> 7) & mask;
     }
 }

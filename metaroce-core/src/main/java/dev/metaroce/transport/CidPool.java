@@ -39,7 +39,6 @@ public final class CidPool {
 
     private static final Kind[] KINDS = Kind.values();
     private static final DenyCause[] CAUSES = DenyCause.values();
-    private static final SlotState[] STATES = SlotState.values();
 
     /** The three answers to a request. */
     public enum Kind {
@@ -64,7 +63,7 @@ public final class CidPool {
     private final ExhaustionPolicy policy;
 
     // One row per slot.
-    private final byte[] state;
+    private final SlotState[] state;
     private final byte[] epoch;
     private final boolean[] granted;
     private final long[] halfEnteredNs;
@@ -111,7 +110,7 @@ public final class CidPool {
         this.maxWaitersPerPeer = maxWaitersPerPeer;
         this.packetLifetimeNs = packetLifetimeNs;
         this.policy = policy;
-        state = new byte[capacity];
+        state = new SlotState[capacity];
         epoch = new byte[capacity];
         granted = new boolean[capacity];
         halfEnteredNs = new long[capacity];
@@ -121,7 +120,7 @@ public final class CidPool {
         waiterTicket = new int[maxWaiters];
         waiterPeer = new int[maxWaiters];
         for (int cid = 0; cid < capacity; cid++) {
-            state[cid] = (byte) SlotState.FREE.ordinal();
+            state[cid] = SlotState.FREE;
             epoch[cid] = (byte) (firstEpoch - 1);
             freeRing[cid] = (byte) cid;
         }
@@ -140,12 +139,15 @@ public final class CidPool {
 
     private static void require(boolean ok, String name, long value, String range) {
         if (!ok) {
-            throw new IllegalArgumentException("CidPool: " + name + " " + value + " is not " + range);
+            throw new IllegalArgumentException(
+                    "CidPool: " + name + " " + value + " is not " + range);
         }
     }
 
     // ---- decisions: kind 8 | cid or cause 8 | epoch 8 | unused 8 | position or ticket 32 ----
 
+    // Ordinals are safe here: a decision never leaves the process.
+    @SuppressWarnings("EnumOrdinal")
     private static long pack(Kind kind, int detail, int epoch, int high) {
         return ((long) high << 32) | (epoch << 16) | (detail << 8) | kind.ordinal();
     }
@@ -191,21 +193,21 @@ public final class CidPool {
      */
     public long request(long nowNs, int peer, int ticket) {
         onTimeout(nowNs);
-        //= MR-3.5-2
+        // = MR-3.5-2
         if (waiting == 0 && free > 0) {
             int cid = grant(nowNs);
             return pack(Kind.GRANT, cid, epoch(cid), 0);
         }
-        //= MR-3.5-3
+        // = MR-3.5-3
         if (policy == ExhaustionPolicy.DENY) {
             return deny(DenyCause.POLICY);
         }
         // The full queue comes first: under a flood the answer must cost nothing.
-        //= MR-3.5-4
+        // = MR-3.5-4
         if (waiting == waiterTicket.length) {
             return deny(DenyCause.QUEUE_FULL);
         }
-        //= MR-3.5-5
+        // = MR-3.5-5
         if (waitersOf(peer, ticket) >= maxWaitersPerPeer) {
             return deny(DenyCause.PEER_CAP);
         }
@@ -216,6 +218,7 @@ public final class CidPool {
         return pack(Kind.QUEUED, 0, 0, waiting);
     }
 
+    @SuppressWarnings("EnumOrdinal")
     private static long deny(DenyCause cause) {
         return pack(Kind.DENY, cause.ordinal(), 0, 0);
     }
@@ -225,8 +228,7 @@ public final class CidPool {
         int count = 0;
         for (int i = 0; i < waiting; i++) {
             int at = waiterIndex(i);
-            Invariant.check(
-                    waiterTicket[at] != newTicket, "one waiter per ticket", newTicket, i);
+            Invariant.check(waiterTicket[at] != newTicket, "one waiter per ticket", newTicket, i);
             if (waiterPeer[at] == peer) {
                 count++;
             }
@@ -286,12 +288,12 @@ public final class CidPool {
     // ---- slots ----
 
     private int grant(long nowNs) {
-        //= MR-3.2-1
+        // = MR-3.2-1
         int cid = freeRing[freeHead] & 0xFF;
         freeHead = slotIndex(freeHead, 1);
         free--;
-        Invariant.check(state(cid) == SlotState.FREE, "a granted slot was free", cid, state[cid]);
-        //= MR-3.2-2
+        Invariant.check(state(cid) == SlotState.FREE, "a granted slot was free", cid, inUse);
+        // = MR-3.2-2
         int next = (epoch[cid] + 1) & EPOCH_MASK;
         if (!granted[cid] || startsHalf(next)) {
             Invariant.check(
@@ -303,7 +305,7 @@ public final class CidPool {
             granted[cid] = true;
         }
         epoch[cid] = (byte) next;
-        state[cid] = (byte) SlotState.GRANTED.ordinal();
+        state[cid] = SlotState.GRANTED;
         inUse++;
         checkSums();
         return cid;
@@ -316,16 +318,16 @@ public final class CidPool {
     /** The holder's first DATA packet was accepted. Later ones may call it again. */
     public void activate(int cid) {
         SlotState before = state(cid);
-        Invariant.check(isHeld(before), "an activated slot is held", cid, before.ordinal());
+        Invariant.check(isHeld(before), "an activated slot is held", cid, inUse);
         if (before == SlotState.GRANTED) {
-            state[cid] = (byte) SlotState.ACTIVE.ordinal();
+            state[cid] = SlotState.ACTIVE;
         }
     }
 
     /** The holder was asked to give the slot back. */
     public void reclaim(int cid) {
-        Invariant.check(isHeld(state(cid)), "a reclaimed slot is held", cid, state[cid]);
-        state[cid] = (byte) SlotState.RECLAIMING.ordinal();
+        Invariant.check(isHeld(state(cid)), "a reclaimed slot is held", cid, inUse);
+        state[cid] = SlotState.RECLAIMING;
     }
 
     /**
@@ -341,7 +343,7 @@ public final class CidPool {
         // when it is free, and it re-enters H at least packetLifetimeNs after it entered H'. So
         // every token rests that long. One time per slot does the work of 256. It costs a wait
         // only when a slot is granted 128 times within one packet lifetime.
-        //= MR-3.3-1
+        // = MR-3.3-1
         long halfEndNs = halfEnteredNs[cid] + packetLifetimeNs;
         if (startsHalf((epoch[cid] + 1) & EPOCH_MASK) && halfEndNs - nowNs > 0) {
             quarantine(cid, halfEndNs);
@@ -352,19 +354,19 @@ public final class CidPool {
     }
 
     /**
-     * The slot was freed by a time-out, so packets of its holder may still be on their way: it rests
-     * for a whole packet lifetime. That end is never before the one of the half rule, because the
-     * slot entered its half in the past.
+     * The slot was freed by a time-out, so packets of its holder may still be on their way: it
+     * rests for a whole packet lifetime. That end is never before the one of the half rule, because
+     * the slot entered its half in the past.
      */
     public void expire(long nowNs, int cid) {
         leave(cid);
-        //= MR-3.3-2
+        // = MR-3.3-2
         quarantine(cid, nowNs + packetLifetimeNs);
         checkSums();
     }
 
     private void leave(int cid) {
-        Invariant.check(isHeld(state(cid)), "a freed slot was held", cid, state[cid]);
+        Invariant.check(isHeld(state(cid)), "a freed slot was held", cid, inUse);
         inUse--;
     }
 
@@ -376,14 +378,14 @@ public final class CidPool {
     }
 
     private void addFree(int cid) {
-        state[cid] = (byte) SlotState.FREE.ordinal();
+        state[cid] = SlotState.FREE;
         freeRing[slotIndex(freeHead, free)] = (byte) cid;
         free++;
     }
 
     /** Inserts behind every slot that ends no later, so equal ends keep their order of arrival. */
     private void quarantine(int cid, long endNs) {
-        state[cid] = (byte) SlotState.QUARANTINED.ordinal();
+        state[cid] = SlotState.QUARANTINED;
         quarantineEndNs[cid] = endNs;
         int hole = quarantined;
         while (hole > 0) {
@@ -422,7 +424,7 @@ public final class CidPool {
     }
 
     private void checkSums() {
-        //= MR-3.1-2
+        // = MR-3.1-2
         Invariant.check(
                 inUse + quarantined + free == capacity && inUse >= 0,
                 "inUse + quarantined + free is the capacity",
@@ -433,7 +435,7 @@ public final class CidPool {
     // ---- getters ----
 
     public SlotState state(int cid) {
-        return STATES[state[cid]];
+        return state[cid];
     }
 
     /**
@@ -468,13 +470,14 @@ public final class CidPool {
 
     /** Use of the pool as ACKs tell it: 0..254 in proportion, 255 exactly when none is free. */
     public int load() {
-        //= MR-3.5-7
+        // = MR-3.5-7
         return free == 0 ? LOAD_EXHAUSTED : LOAD_SCALE * inUse / capacity;
     }
 
     /** Memory of the tables, without object headers; fixed at construction. */
     public long bytes() {
-        long perSlot = 5 * Byte.BYTES + 2 * Long.BYTES;
+        // Epoch, flag and two rings; the reference to the state; two times.
+        long perSlot = 4 * Byte.BYTES + Integer.BYTES + 2 * Long.BYTES;
         return capacity * perSlot + waiterTicket.length * (2L * Integer.BYTES);
     }
 }
