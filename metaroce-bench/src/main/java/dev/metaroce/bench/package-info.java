@@ -1,0 +1,5 @@
+/** JMH benchmarks of the hot path. */
+@NullMarked
+package dev.metaroce.bench;
+
+import org.jspecify.annotations.NullMarked;

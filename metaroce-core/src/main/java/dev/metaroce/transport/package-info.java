@@ -1,0 +1,5 @@
+/** The MetaRoCE state machines. */
+@NullMarked
+package dev.metaroce.transport;
+
+import org.jspecify.annotations.NullMarked;
