@@ -202,7 +202,7 @@ public final class DemoCommand implements Callable<Integer>, JsonReporter {
                                 new InetSocketAddress(loopback, port))
                         .withFaults(seed, faults, faults);
         try {
-            return FaultRelay.open(options);
+            return FaultRelay.start(options);
         } catch (NetSetupException e) {
             throw ToolException.environment(String.valueOf(e.getMessage()));
         }
