@@ -46,6 +46,7 @@ class GoldenPacketsTest {
         assertThat(CommonHeader.epoch(0xA72C)).isEqualTo(0x2C);
     }
 
+    // MR-2.1-1
     @Test
     void write() {
         data(Opcode.WRITE, Flags.ACK_REQ | Flags.LAST | Flags.MORE, 0x1020_3040, 0xCAFE_BABE);

@@ -209,9 +209,7 @@ class WellFormedTest {
             assertVerdict(release, paths == 3, "paths " + paths);
 
             PacketMemory memory = new PacketMemory(ControlMessage.MAX_PACKET_BYTES);
-            int bytes =
-                    ControlMessage.encodeRelease(
-                            memory, 0, 0, 0, 0, 0, 0, new int[255], paths % 256);
+            int bytes = ControlMessage.encodeRelease(memory, 0, 0, 0, 0, 0, 0, new int[255], paths);
             assertThat(bytes).isEqualTo(ControlMessage.releaseBytes(paths));
             assertThat(PacketDoor.check(memory, 0, bytes)).isEqualTo(DoorVerdict.OK);
         }
