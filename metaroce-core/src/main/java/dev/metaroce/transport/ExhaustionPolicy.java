@@ -1,9 +1,9 @@
 package dev.metaroce.transport;
 
-/** What a target does with a request when no context id is free. */
+/** What a receiver answers to a REQUEST when no context id is free. */
 public enum ExhaustionPolicy {
-    /** Put it into a bounded first-in-first-out line and grant as slots come back. */
+    /** Wait in a bounded first-in first-out queue; refused only when that queue is full. */
     QUEUE,
-    /** Refuse it at once with a retry-after. */
+    /** Refused at once. */
     DENY
 }

@@ -19,8 +19,8 @@ public final class Invariant {
     }
 
     /**
-     * As {@link #check(boolean, String)}, with two values that are put into the message only when the
-     * check fails.
+     * As {@link #check(boolean, String)}, with two values that are put into the message only when
+     * the check fails.
      *
      * @throws InvariantViolation when {@code ok} is false
      */

@@ -2,8 +2,8 @@ package dev.metaroce.util;
 
 /**
  * Serial arithmetic on 32-bit packet sequence numbers. Numbers live on a ring; {@code a} is before
- * {@code b} when the shorter way from {@code a} to {@code b} goes forward. Two numbers exactly half a
- * ring apart are neither before the other, so the order stays antisymmetric for any input.
+ * {@code b} when the shorter way from {@code a} to {@code b} goes forward. Two numbers exactly half
+ * a ring apart are neither before the other, so the order stays antisymmetric for any input.
  */
 public final class Psn {
     private Psn() {}

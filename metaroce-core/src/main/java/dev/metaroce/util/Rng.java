@@ -1,9 +1,9 @@
 package dev.metaroce.util;
 
 /**
- * A small deterministic generator (SplitMix64) for simulation, tests and jitter. The same seed gives
- * the same numbers on every machine. Not for secrets: keys and initial sequence numbers come from a
- * secure source.
+ * A small deterministic generator (SplitMix64) for simulation, tests and jitter. The same seed
+ * gives the same numbers on every machine. Not for secrets: keys and initial sequence numbers come
+ * from a secure source.
  *
  * <p>Owned by one thread. Give each part its own {@link #fork}, so that one more draw in one part
  * does not shift the numbers of another:

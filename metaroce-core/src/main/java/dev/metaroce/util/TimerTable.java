@@ -7,8 +7,8 @@ import java.util.Arrays;
  * cost O(log n). Among equal deadlines the lower id comes first, so runs repeat exactly.
  *
  * <p>Times are compared by difference and may wrap; all armed deadlines and the "now" asked with
- * must lie within 2^63 - 1 ns of each other. Owned by one thread. Allocates only when an id is larger than
- * every id before.
+ * must lie within 2^63 - 1 ns of each other. Owned by one thread. Allocates only when an id is
+ * larger than every id before.
  */
 public final class TimerTable {
     private static final int NOT_ARMED = -1;

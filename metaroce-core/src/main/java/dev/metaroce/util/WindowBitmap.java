@@ -2,8 +2,8 @@ package dev.metaroce.util;
 
 /**
  * A sliding bitmap of 256 bits kept in four consecutive words of a {@code long[]}, so that the
- * bitmaps of many paths can share one array. Bit {@code i} is bit {@code i % 64} of word {@code base +
- * i / 64}.
+ * bitmaps of many paths can share one array. Bit {@code i} is bit {@code i % 64} of word {@code
+ * base + i / 64}.
  *
  * <p>No state of its own; the array belongs to the caller. Bit numbers outside the window are a
  * programmer error, since they would reach into a neighbour's words.
@@ -34,7 +34,9 @@ public final class WindowBitmap {
         return nextClear(words, base, 0);
     }
 
-    /** Drops the lowest {@code count} (0..256) bits and moves the rest down; zeros come in on top. */
+    /**
+     * Drops the lowest {@code count} (0..256) bits and moves the rest down; zeros come in on top.
+     */
     public static void shiftDown(long[] words, int base, int count) {
         Invariant.check(count >= 0 && count <= BITS, "shift is inside the window", count, BITS);
         int skip = count >>> 6;

@@ -132,7 +132,7 @@ public final class RdmaDevice implements AutoCloseable {
     }
 
     void close(TransportConnection transport) {
-        engine.submit(() -> engine.close(transport));
+        engine.close(transport);
         driver.wake();
     }
 }

@@ -31,8 +31,8 @@ package dev.metaroce.wire;
  *     +---------------------------------------------------------------+
  * </pre>
  *
- * <p>Methods on the lease block take the offset of the packet, methods on a record take the offset of
- * the record in the memory. Writing, and reading, go front to back:
+ * <p>Methods on the lease block take the offset of the packet, methods on a record take the offset
+ * of the record in the memory. Writing, and reading, go front to back:
  *
  * <pre>{@code
  * int record = AckHeader.firstRecord(at);
@@ -226,7 +226,9 @@ public final class AckHeader {
         }
     }
 
-    /** A delay as it goes into {@link #ackDelay}; longer ones become the longest, negative ones 0. */
+    /**
+     * A delay as it goes into {@link #ackDelay}; longer ones become the longest, negative ones 0.
+     */
     public static int toAckDelay(long delayNs) {
         //= MR-2.4-7
         return Math.clamp(delayNs >> ACK_DELAY_SHIFT, 0, 0xFFFF);

@@ -22,8 +22,8 @@ package dev.metaroce.wire;
  * </pre>
  *
  * <p>Ctx is the token (context id and epoch) towards the target, and the initiator's source context
- * towards the initiator. All methods take the offset of the packet in its memory and touch nothing but
- * the header; the caller has made sure that the bytes are there.
+ * towards the initiator. All methods take the offset of the packet in its memory and touch nothing
+ * but the header; the caller has made sure that the bytes are there.
  */
 public final class CommonHeader {
     /** Bytes of this header. */

@@ -3,9 +3,9 @@ package dev.metaroce.wire;
 import dev.metaroce.util.Invariant;
 
 /**
- * CTRL packets: the life of a lease. Every message has one size (RELEASE one per path count), starts
- * with the common header (path, stream and PSN 0, opcode a {@link ControlOpcode}) and a nonce that
- * ties an answer to its question.
+ * CTRL packets: the life of a lease. Every message has one size (RELEASE one per path count),
+ * starts with the common header (path, stream and PSN 0, opcode a {@link ControlOpcode}) and a
+ * nonce that ties an answer to its question.
  *
  * <pre>
  *        0      1      2      3      4      5      6      7
@@ -35,8 +35,8 @@ import dev.metaroce.util.Invariant;
  * <p>REQUEST (196 bytes) and GRANT (148 bytes) are drawn at {@link RequestFields} and {@link
  * GrantFields}. Sizes include the checksum; the common header is not drawn.
  *
- * <p>An {@code encode} method writes a whole packet, checksum included, and returns its bytes. Readers
- * trust the caller to have asked {@link #wellFormed}.
+ * <p>An {@code encode} method writes a whole packet, checksum included, and returns its bytes.
+ * Readers trust the caller to have asked {@link #wellFormed}.
  */
 public final class ControlMessage {
     /** The most private data in REQUEST and GRANT. */
@@ -65,7 +65,7 @@ public final class ControlMessage {
     static final int RELEASE_ENDPOINT_ID_AT = 24;
     static final int RELEASE_FLAGS_AT = 32;
     static final int RELEASE_PATH_COUNT_AT = 33;
-    static final int RELEASE_RESERVED_AT = 34;
+    static final int RELEASE_SRC_CTX_AT = 34;
     static final int RELEASE_FINAL_PSN_AT = 36;
 
     static final int LEASE_CID_AT = 24;
@@ -77,6 +77,10 @@ public final class ControlMessage {
     static final int RECLAIM_DEADLINE_AT = 28;
 
     static final int KEEPALIVE_ACK_ENDPOINT_ID_AT = 24;
+
+    static final int DISCONNECT_ENDPOINT_ID_AT = 24;
+    static final int DISCONNECT_CONNECTION_ID_AT = 32;
+    static final int DISCONNECT_ROLE_AT = 40;
 
     static final int RESET_REASON_AT = 24;
     static final int RESET_RESERVED_AT = 25;
@@ -97,6 +101,8 @@ public final class ControlMessage {
             case GRANT -> GRANT_BYTES;
             case QUEUED, RECLAIM, KEEPALIVE_ACK, RESET -> 36;
             case DENY -> 44;
+            case DISCONNECT -> 48;
+            case DISCONNECT_ACK -> 28;
             case RELEASE -> releaseBytes(0);
             case RELEASE_ACK, KEEPALIVE -> 32;
         };
@@ -231,7 +237,7 @@ public final class ControlMessage {
             int token,
             long nonce,
             long endpointId,
-            int flags,
+            int srcCtx,
             int[] finalPsn,
             int paths) {
         Invariant.check(
@@ -241,9 +247,9 @@ public final class ControlMessage {
                 MAX_RELEASE_PATHS);
         encodeStart(m, at, ControlOpcode.RELEASE, token, txTime, nonce);
         m.put64(at + RELEASE_ENDPOINT_ID_AT, endpointId);
-        m.put8(at + RELEASE_FLAGS_AT, flags);
+        m.put8(at + RELEASE_FLAGS_AT, 0);
         m.put8(at + RELEASE_PATH_COUNT_AT, paths);
-        m.put16(at + RELEASE_RESERVED_AT, 0);
+        m.put16(at + RELEASE_SRC_CTX_AT, srcCtx);
         for (int path = 0; path < paths; path++) {
             m.put32(at + RELEASE_FINAL_PSN_AT + path * Integer.BYTES, finalPsn[path]);
         }
@@ -352,17 +358,61 @@ public final class ControlMessage {
             PacketMemory m,
             int at,
             int txTime,
+            long proof,
             ResetReason reason,
             int cid,
             int epoch,
             int incarnation) {
-        encodeStart(m, at, ControlOpcode.RESET, 0, txTime, 0);
+        encodeStart(m, at, ControlOpcode.RESET, 0, txTime, proof);
         m.put8(at + RESET_REASON_AT, reason.code());
         m.put8(at + RESET_RESERVED_AT, 0);
         m.put8(at + RESET_CID_AT, cid);
         m.put8(at + RESET_EPOCH_AT, epoch);
         m.put32(at + RESET_INCARNATION_AT, incarnation);
         return finish(m, at, bytes(ControlOpcode.RESET));
+    }
+
+    // DISCONNECT and DISCONNECT_ACK
+
+    public static long disconnectEndpointId(PacketMemory m, int at) {
+        return m.i64(at + DISCONNECT_ENDPOINT_ID_AT);
+    }
+
+    public static long disconnectConnectionId(PacketMemory m, int at) {
+        return m.i64(at + DISCONNECT_CONNECTION_ID_AT);
+    }
+
+    /** True when the sender dialled the connection. */
+    public static boolean disconnectFromDialer(PacketMemory m, int at) {
+        return m.u8(at + DISCONNECT_ROLE_AT) != 0;
+    }
+
+    /** Source context at the sender of a RELEASE: where its RELEASE_ACK goes. */
+    public static int releaseSrcCtx(PacketMemory m, int at) {
+        return m.u16(at + RELEASE_SRC_CTX_AT);
+    }
+
+    /** Writes a DISCONNECT; its common header carries the sender's own source context. */
+    public static int encodeDisconnect(
+            PacketMemory m,
+            int at,
+            int txTime,
+            int srcCtx,
+            long nonce,
+            long endpointId,
+            long connectionId,
+            boolean fromDialer) {
+        encodeStart(m, at, ControlOpcode.DISCONNECT, srcCtx, txTime, nonce);
+        m.put64(at + DISCONNECT_ENDPOINT_ID_AT, endpointId);
+        m.put64(at + DISCONNECT_CONNECTION_ID_AT, connectionId);
+        m.put32(at + DISCONNECT_ROLE_AT, fromDialer ? 1 << 24 : 0);
+        return finish(m, at, bytes(ControlOpcode.DISCONNECT));
+    }
+
+    public static int encodeDisconnectAck(
+            PacketMemory m, int at, int txTime, int srcCtx, long nonce) {
+        encodeStart(m, at, ControlOpcode.DISCONNECT_ACK, srcCtx, txTime, nonce);
+        return finish(m, at, bytes(ControlOpcode.DISCONNECT_ACK));
     }
 
     /**
@@ -396,7 +446,14 @@ public final class ControlMessage {
             case DENY -> DenyReason.of(denyReason(m, at)) != null;
             case RECLAIM -> ReclaimReason.of(reclaimReason(m, at)) != null;
             case RESET -> ResetReason.of(resetReason(m, at)) != null;
-            case QUEUED, RELEASE, RELEASE_ACK, KEEPALIVE, KEEPALIVE_ACK -> true;
+            case QUEUED,
+                            RELEASE,
+                            RELEASE_ACK,
+                            KEEPALIVE,
+                            KEEPALIVE_ACK,
+                            DISCONNECT,
+                            DISCONNECT_ACK ->
+                    true;
         };
     }
 
@@ -420,8 +477,7 @@ public final class ControlMessage {
     private static void encodeStart(
             PacketMemory m, int at, ControlOpcode opcode, int ctx, int txTime, long nonce) {
         //= MR-2.2-8
-        CommonHeader.encode(
-                m, at, PacketType.CTRL.code(), 0, ctx, 0, opcode.code(), 0, 0, txTime);
+        CommonHeader.encode(m, at, PacketType.CTRL.code(), 0, ctx, 0, opcode.code(), 0, 0, txTime);
         m.put64(at + NONCE_AT, nonce);
     }
 

@@ -30,8 +30,9 @@ package dev.metaroce.wire;
  *     +---------------------------------------------------------------+
  * </pre>
  *
- * <p>VA and Length are those of the whole message in every packet, so whichever packet arrives first
- * is enough to check the whole range. Readers trust the caller to have asked {@link #wellFormed}.
+ * <p>VA and Length are those of the whole message in every packet, so whichever packet arrives
+ * first is enough to check the whole range. Readers trust the caller to have asked {@link
+ * #wellFormed}.
  */
 public final class DataHeader {
     /** Bytes of all headers of a WRITE_IMM with its immediate, the most there is. */

@@ -1,8 +1,8 @@
 package dev.metaroce.wire;
 
 /**
- * NAK packets. The common header names the refused packet by path, stream and PSN, and its opcode is
- * the {@link NakCode}; with code SEQUENCE the PSN is the one expected.
+ * NAK packets. The common header names the refused packet by path, stream and PSN, and its opcode
+ * is the {@link NakCode}; with code SEQUENCE the PSN is the one expected.
  *
  * <pre>
  *      0               1               2               3
@@ -58,13 +58,7 @@ public final class NakHeader {
 
     /** Writes all behind the common header but the checksum, 16 bytes. */
     public static void encode(
-            PacketMemory m,
-            int at,
-            int msn,
-            int recvSeq,
-            long retryAfterUs,
-            int cid,
-            int epoch) {
+            PacketMemory m, int at, int msn, int recvSeq, long retryAfterUs, int cid, int epoch) {
         m.put32(at + MSN_AT, msn);
         m.put32(at + RECV_SEQ_AT, recvSeq);
         m.put32(at + RETRY_AFTER_AT, (int) retryAfterUs);

@@ -2,15 +2,15 @@ package dev.metaroce.wire;
 
 /**
  * The one place where a datagram becomes a packet. What passes here can be read with the static
- * methods of this package without further length checks; everything else is dropped and counted under
- * its verdict, and is never answered.
+ * methods of this package without further length checks; everything else is dropped and counted
+ * under its verdict, and is never answered.
  */
 public final class PacketDoor {
     private PacketDoor() {}
 
     /**
-     * Checks a datagram: length, version, checksum, type, then what its type asks for. Never throws for
-     * bytes that lie inside the memory, whatever they are.
+     * Checks a datagram: length, version, checksum, type, then what its type asks for. Never throws
+     * for bytes that lie inside the memory, whatever they are.
      *
      * @param at offset of the datagram in the memory
      * @param bytes length of the datagram
@@ -34,9 +34,9 @@ public final class PacketDoor {
     }
 
     /**
-     * True when a datagram that got BAD_VERSION is a REQUEST of another version, which may be answered
-     * with one DENY that tells the versions understood: nonce and source context lie where version 1
-     * has them.
+     * True when a datagram that got BAD_VERSION is a REQUEST of another version, which may be
+     * answered with one DENY that tells the versions understood: nonce and source context lie where
+     * version 1 has them.
      */
     public static boolean isForeignRequest(PacketMemory m, int at, int bytes) {
         //= MR-2.1-10

@@ -1,8 +1,8 @@
 package dev.metaroce.wire;
 
 /**
- * What a REQUEST says, to be filled, written, read and used again. Written by the initiator, read by
- * the target; owned by the thread of the engine that holds it. Reading overwrites every field.
+ * What a REQUEST says, to be filled, written, read and used again. Written by the initiator, read
+ * by the target; owned by the thread of the engine that holds it. Reading overwrites every field.
  *
  * <pre>
  *      0               1               2               3

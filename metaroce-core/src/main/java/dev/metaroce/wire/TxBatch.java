@@ -1,7 +1,5 @@
-package dev.metaroce.engine;
+package dev.metaroce.wire;
 
-import dev.metaroce.wire.NetAddress;
-import dev.metaroce.wire.PacketMemory;
 
 /**
  * Where an engine puts the packets it wants sent: one block of memory, cut into <em>runs</em>. A run

@@ -1,0 +1,41 @@
+package dev.metaroce.congestion;
+
+/**
+ * The window law of one path: facts come in, a number of packets comes out. Pacing, receiver hints
+ * and the choice of a path are not its business.
+ *
+ * <p>Owned by the engine thread. Implementations allocate nothing after construction, read no clock
+ * and keep no reference to anything they are given. Times are compared by difference.
+ */
+public interface CongestionControl {
+    /**
+     * Starts over, for a new lease or a new route.
+     *
+     * @param initialPackets first window, clamped into the range of the implementation
+     */
+    void reset(int initialPackets);
+
+    /**
+     * New acknowledgements arrived.
+     *
+     * @param ackedPackets packets acknowledged for the first time, cumulatively or selectively
+     * @param cePackets increase of the path's cumulative count of CE-marked packets
+     * @param rttNs round trip of the echoed packet, 0 when there is none
+     */
+    void onAck(long nowNs, int ackedPackets, int cePackets, long rttNs);
+
+    /**
+     * Packets were found lost (a hole in the selective acknowledgement, or a sequence NAK).
+     *
+     * @param lostPackets packets newly declared lost by this fact
+     * @param sentPackets packets that were in flight on the path when the loss was found, the lost
+     *     ones included
+     */
+    void onLoss(long nowNs, int lostPackets, int sentPackets);
+
+    /** The retransmission time-out of the path fired. */
+    void onTimeout(long nowNs);
+
+    /** Packets that may be in flight, at least 1. */
+    int windowPackets();
+}

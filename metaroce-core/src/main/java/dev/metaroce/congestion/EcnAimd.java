@@ -1,0 +1,245 @@
+package dev.metaroce.congestion;
+
+import dev.metaroce.util.Invariant;
+
+/**
+ * The window of one path, driven by ECN marks after DCTCP (RFC 8257) and tolerant of loss.
+ *
+ * <p><b>Marks.</b> A round is one SRTT with at least one acknowledged packet. At its end the marked
+ * fraction F of its packets goes into alpha: {@code alpha += (F - alpha) / 16}, from 1 at the start
+ * (RFC 8257 section 3.3). A mark cuts {@code W *= 1 - alpha / 2} at once, and not again for one
+ * SRTT. Unlike RFC 8257, marked packets do not grow the window, so that 100 % marks lead to a
+ * window of 1 and not of 2. With a steady fraction F a window settles near {@code 2 (1 - F) / F}
+ * packets.
+ *
+ * <p><b>Growth.</b> Slow start, one packet for each unmarked packet acknowledged, until the first
+ * cut; then one packet per window acknowledged, that is one per RTT. W stays in [1, maxPackets].
+ *
+ * <p><b>Loss</b> is repaired by others and means congestion only when it is frequent or comes with
+ * queues (protocol design, section 5; TCP's 1/sqrt(p) law must not apply). Losses and
+ * acknowledgements are counted over whole rounds until at least {@value #MIN_LOSS_SAMPLE} packets
+ * give a ratio that is not just chance (a window of 4 with one loss is not "25 %"):
+ *
+ * <pre>
+ *   ratio            SRTT          answer, at most one cut per SRTT, marks included
+ *   &gt; 25 %           any           W / 2
+ *   &gt; 15 %           &gt; 1.5 min     W / 2
+ *   5 % .. 25 %      &gt; 1.5 min     W * 7 / 8
+ *   &gt; 1 %            &gt; 2 min       leave slow start
+ *   else                           nothing
+ * </pre>
+ *
+ * <p><b>Time-outs.</b> The first halves W; the second in a row sets it to 2, later ones to 1. Slow
+ * start then restores it up to half of what it was before the first. Any acknowledged packet ends
+ * the row.
+ *
+ * <p>Owned by the engine thread; allocates nothing after construction. Windows are fixed point with
+ * 16 fraction bits.
+ */
+public final class EcnAimd implements CongestionControl {
+    /** Fewest packets that a loss ratio is computed from. */
+    static final int MIN_LOSS_SAMPLE = 64;
+
+    private static final int DEFAULT_INITIAL_PACKETS = 10;
+    private static final int MAX_WINDOW_PACKETS = 1 << 16;
+
+    private static final int FRACTION_BITS = 16;
+    private static final long ONE_PACKET = 1L << FRACTION_BITS;
+    private static final long ALPHA_ONE = 1L << 20;
+    private static final int ALPHA_GAIN_SHIFT = 4;
+
+    private final long maxWindow;
+    private final RttEstimator rtt = new RttEstimator();
+
+    private long window;
+    private long slowStartThreshold;
+    private long alpha;
+    private int timeoutsInRow;
+
+    // The current round.
+    private boolean roundStarted;
+    private long roundStartNs;
+    private long roundAcked;
+    private long roundMarked;
+
+    // Counts for the loss ratio, over one or more rounds.
+    private long lossAcked;
+    private long lossLost;
+    private long lossInFlight;
+
+    private boolean everCut;
+    private long lastCutNs;
+
+    /**
+     * @param maxPackets largest window, 1..65536
+     * @throws IllegalArgumentException when {@code maxPackets} is out of range
+     */
+    public EcnAimd(int maxPackets) {
+        if (maxPackets < 1 || maxPackets > MAX_WINDOW_PACKETS) {
+            throw new IllegalArgumentException(
+                    "EcnAimd: maxPackets " + maxPackets + " is not 1.." + MAX_WINDOW_PACKETS);
+        }
+        maxWindow = maxPackets * ONE_PACKET;
+        reset(DEFAULT_INITIAL_PACKETS);
+    }
+
+    @Override
+    public void reset(int initialPackets) {
+        rtt.reset();
+        window = clamp(initialPackets * ONE_PACKET);
+        slowStartThreshold = maxWindow;
+        alpha = ALPHA_ONE;
+        timeoutsInRow = 0;
+        roundStarted = false;
+        roundAcked = 0;
+        roundMarked = 0;
+        clearLossCounts();
+        everCut = false;
+    }
+
+    @Override
+    public void onAck(long nowNs, int ackedPackets, int cePackets, long rttNs) {
+        Invariant.check(ackedPackets >= 0, "acknowledged packets are counted", ackedPackets, 0);
+        rtt.onSample(rttNs);
+        startRound(nowNs);
+        // The peer counts the marks. It may not be believed beyond what it acknowledged.
+        int marked = Math.clamp(cePackets, 0, ackedPackets);
+        roundAcked += ackedPackets;
+        roundMarked += marked;
+        lossAcked += ackedPackets;
+        if (ackedPackets > 0) {
+            timeoutsInRow = 0;
+        }
+        if (marked > 0 && mayCut(nowNs)) {
+            // = MR-5.2-2
+            cutTo(nowNs, window - window * alpha / (2 * ALPHA_ONE));
+        }
+        grow(ackedPackets - marked);
+        endRound(nowNs);
+    }
+
+    @Override
+    public void onLoss(long nowNs, int lostPackets, int sentPackets) {
+        Invariant.check(lostPackets >= 0, "lost packets are counted", lostPackets, sentPackets);
+        startRound(nowNs);
+        lossLost += lostPackets;
+        // Half of a flight may be acknowledged in the next round only; the whole flight is the
+        // least that the losses can be set against.
+        lossInFlight = Math.max(lossInFlight, sentPackets);
+    }
+
+    @Override
+    public void onTimeout(long nowNs) {
+        timeoutsInRow = Math.min(timeoutsInRow + 1, 3);
+        // = MR-5.4-1
+        if (timeoutsInRow == 1) {
+            cutTo(nowNs, window / 2);
+        } else {
+            // The threshold stays: slow start leads back to where the first time-out left off.
+            window = Math.min(window, timeoutsInRow == 2 ? 2 * ONE_PACKET : ONE_PACKET);
+        }
+    }
+
+    @Override
+    public int windowPackets() {
+        return (int) (window >> FRACTION_BITS);
+    }
+
+    /** The smoothed fraction of marked packets, 0..1. */
+    public double alpha() {
+        return (double) alpha / ALPHA_ONE;
+    }
+
+    /** True while the window grows by one packet per acknowledged packet. */
+    public boolean inSlowStart() {
+        return window < slowStartThreshold;
+    }
+
+    private void startRound(long nowNs) {
+        if (!roundStarted) {
+            roundStarted = true;
+            roundStartNs = nowNs;
+        }
+    }
+
+    private void endRound(long nowNs) {
+        boolean over =
+                rtt.srttNs() > 0
+                        ? nowNs - roundStartNs >= rtt.srttNs()
+                        : roundAcked >= windowPackets();
+        if (!over || roundAcked == 0) {
+            return;
+        }
+        // = MR-5.2-1
+        long fraction = roundMarked * ALPHA_ONE / roundAcked;
+        alpha += (fraction - alpha) >> ALPHA_GAIN_SHIFT;
+        judgeLoss(nowNs);
+        roundStartNs = nowNs;
+        roundAcked = 0;
+        roundMarked = 0;
+    }
+
+    private void judgeLoss(long nowNs) {
+        long packets = Math.max(lossAcked + lossLost, lossInFlight);
+        if (packets < MIN_LOSS_SAMPLE) {
+            return;
+        }
+        long lost = lossLost;
+        clearLossCounts();
+        long srttNs = rtt.srttNs();
+        long minRttNs = rtt.minRttNs();
+        boolean queues = 2 * srttNs > 3 * minRttNs;
+        boolean longQueues = srttNs > 2 * minRttNs;
+        // = MR-5.3-1
+        if (100 * lost > 25 * packets || (queues && 100 * lost > 15 * packets)) {
+            cutOnLoss(nowNs, window / 2);
+        } else if (queues && 100 * lost >= 5 * packets) {
+            cutOnLoss(nowNs, window - window / 8);
+        } else if (longQueues && 100 * lost > packets && inSlowStart()) {
+            slowStartThreshold = window;
+        }
+    }
+
+    private void cutOnLoss(long nowNs, long to) {
+        if (mayCut(nowNs)) {
+            cutTo(nowNs, to);
+        }
+    }
+
+    private void clearLossCounts() {
+        lossAcked = 0;
+        lossLost = 0;
+        lossInFlight = 0;
+    }
+
+    private boolean mayCut(long nowNs) {
+        return !everCut || nowNs - lastCutNs >= rtt.srttNs();
+    }
+
+    private void cutTo(long nowNs, long to) {
+        window = clamp(to);
+        slowStartThreshold = window;
+        everCut = true;
+        lastCutNs = nowNs;
+    }
+
+    private void grow(int packets) {
+        if (packets <= 0) {
+            return;
+        }
+        long left = packets;
+        if (inSlowStart()) {
+            // Packets beyond the threshold count for the slow growth.
+            long fast = Math.min(left * ONE_PACKET, slowStartThreshold - window);
+            window += fast;
+            left -= fast >> FRACTION_BITS;
+        }
+        if (!inSlowStart()) {
+            window = clamp(window + left * ONE_PACKET * ONE_PACKET / window);
+        }
+    }
+
+    private long clamp(long value) {
+        return Math.clamp(value, ONE_PACKET, maxWindow);
+    }
+}

@@ -1,0 +1,132 @@
+package dev.metaroce.memory;
+
+import dev.metaroce.wire.PacketMemory;
+
+import java.lang.foreign.MemorySegment;
+
+/**
+ * Memory of the application that the engine may read and write for a peer that knows its key.
+ *
+ * <p>Made by {@link RegionTable#register} and closed by its owner, on any thread. When {@link
+ * #close} returns, the engine neither reads nor writes the memory any more and the key is unknown;
+ * the memory itself stays, it belongs to its arena. The engine thread looks a region up anew in
+ * every turn and keeps no reference across turns without asking {@link #isOpen} again.
+ */
+public final class MemoryRegion implements AutoCloseable {
+    private final RegionTable table;
+    private final MemorySegment segment;
+    private final long address;
+    private final long length;
+    private final int rkey;
+    private final int access;
+    private final int domain;
+    private volatile boolean open = true;
+
+    MemoryRegion(RegionTable table, MemorySegment segment, int rkey, int access, int domain) {
+        this.table = table;
+        this.segment = segment;
+        this.address = segment.address();
+        this.length = segment.byteSize();
+        this.rkey = rkey;
+        this.access = access;
+        this.domain = domain;
+    }
+
+    /** The registered memory. */
+    public MemorySegment segment() {
+        return segment;
+    }
+
+    /** Virtual address of byte 0, as peers are told. */
+    public long address() {
+        return address;
+    }
+
+    /** Bytes of the region, 0 or more. */
+    public long length() {
+        return length;
+    }
+
+    /** The key, never 0. */
+    public int rkey() {
+        return rkey;
+    }
+
+    /** Flags of {@link Access}. */
+    public int access() {
+        return access;
+    }
+
+    /** Id of the protection domain. */
+    public int domain() {
+        return domain;
+    }
+
+    /** False from the moment {@link #close} was called. */
+    public boolean isOpen() {
+        return open;
+    }
+
+    /** What to tell a peer. */
+    public RegionDescriptor descriptor() {
+        return new RegionDescriptor(address, rkey, length);
+    }
+
+    /**
+     * Deregisters the region and waits until the engine's current turn is over. Closing again does
+     * the same wait and nothing else.
+     */
+    @Override
+    public void close() {
+        open = false;
+        table.deregister(this);
+    }
+
+    /**
+     * Copies payload into a region. Never throws for what a peer sent or an owner closed.
+     *
+     * @param from packet memory, {@code length} bytes from {@code offset} are inside it
+     * @param va virtual address of the first byte to write
+     * @param length 0 or more
+     * @return false, with nothing written, when the range is outside the region, the region is
+     *     closed or not writable, or its arena was closed
+     */
+    public static boolean place(
+            PacketMemory from, int offset, MemoryRegion to, long va, int length) {
+        if (!to.open
+                || (to.access & Access.ANY_WRITE) == 0
+                || !RegionTable.covers(to, va, length)) {
+            return false;
+        }
+        return copy(from.segment(), offset, to.segment, va - to.address, length);
+    }
+
+    /**
+     * Copies bytes of a region into a packet.
+     *
+     * @param localOffset first byte, counted from the start of the region
+     * @param to packet memory, {@code length} bytes from {@code offset} are inside it
+     * @param length 0 or more
+     * @return false when the range is outside the region, the region is closed, or its arena was
+     *     closed
+     */
+    public static boolean fill(
+            MemoryRegion from, long localOffset, PacketMemory to, int offset, int length) {
+        if (!from.open || !RegionTable.covers(from, from.address + localOffset, length)) {
+            return false;
+        }
+        return copy(from.segment, localOffset, to.segment(), offset, length);
+    }
+
+    private static boolean copy(
+            MemorySegment from, long fromOffset, MemorySegment to, long toOffset, long bytes) {
+        try {
+            MemorySegment.copy(from, fromOffset, to, toOffset, bytes);
+            return true;
+        } catch (IllegalStateException | WrongThreadException e) {
+            // The owner closed the arena under a registered region, or took a confined arena for
+            // memory that another thread serves. Either way the memory is out of reach.
+            return false;
+        }
+    }
+}

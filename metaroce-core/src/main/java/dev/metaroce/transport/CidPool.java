@@ -1,0 +1,483 @@
+package dev.metaroce.transport;
+
+import dev.metaroce.util.Invariant;
+
+/**
+ * The receiver's allocator of context ids (CIDs): free list, epochs, quarantine and the queue of
+ * peers that wait for a slot. It decides and answers; it never sends and never reads a clock.
+ *
+ * <p>A slot and its epoch form the <em>token</em> that a holder's packets carry. The pool promises
+ * that no token returns while packets of its last holder can still be in the network.
+ *
+ * <p>Owned by the engine thread. Nothing allocates after construction. Order of calls per slot:
+ *
+ * <pre>{@code
+ * long d = pool.request(nowNs, peer, ticket);      // GRANT, QUEUED or DENY
+ * pool.activate(CidPool.cid(d));                   // first DATA
+ * pool.reclaim(CidPool.cid(d));                    // when others wait
+ * pool.release(nowNs, CidPool.cid(d));             // or expire(...) when the holder went silent
+ * for (long g; (g = pool.pollGrant(nowNs)) != CidPool.NONE; ) { ... }   // push the next GRANT
+ * }</pre>
+ *
+ * <p>Costs: a grant, a release and a poll take constant time; a request that has to queue, a cancel
+ * and {@link #position} scan the waiters, so {@code maxWaiters} bounds them. Times are compared by
+ * difference and may wrap.
+ */
+public final class CidPool {
+    /** Most slots a pool can have: a CID is 8 bits on the wire. */
+    public static final int MAX_CAPACITY = 256;
+
+    /** What {@link #pollGrant} answers when there is nobody to grant to, or nothing to grant. */
+    public static final long NONE = -1;
+
+    /** {@link #load()} when no CID can be granted. */
+    public static final int LOAD_EXHAUSTED = 255;
+
+    private static final int EPOCH_MASK = 0xFF;
+    private static final int HALF_BIT = 0x80;
+    private static final int LOAD_SCALE = 254;
+
+    private static final Kind[] KINDS = Kind.values();
+    private static final DenyCause[] CAUSES = DenyCause.values();
+
+    /** The three answers to a request. */
+    public enum Kind {
+        GRANT,
+        QUEUED,
+        DENY
+    }
+
+    /** Why a request was refused. */
+    public enum DenyCause {
+        /** {@code maxWaiters} wait already. */
+        QUEUE_FULL,
+        /** {@code maxWaitersPerPeer} of this peer wait already. */
+        PEER_CAP,
+        /** The policy is {@link ExhaustionPolicy#DENY}. */
+        POLICY
+    }
+
+    private final int capacity;
+    private final int maxWaitersPerPeer;
+    private final long packetLifetimeNs;
+    private final ExhaustionPolicy policy;
+
+    // One row per slot.
+    private final SlotState[] state;
+    private final byte[] epoch;
+    private final boolean[] granted;
+    private final long[] halfEnteredNs;
+    private final long[] quarantineEndNs;
+
+    // Rings of slots: the free list, and the quarantine sorted by end time. A CID fits a byte.
+    private final byte[] freeRing;
+    private int freeHead;
+    private int free;
+    private final byte[] quarantineRing;
+    private int quarantineHead;
+    private int quarantined;
+
+    // Ring of waiters, oldest first.
+    private final int[] waiterTicket;
+    private final int[] waiterPeer;
+    private int waiterHead;
+    private int waiting;
+
+    private int inUse;
+
+    /**
+     * @param capacity number of slots, 1..256
+     * @param maxWaiters longest queue, 0 or more
+     * @param maxWaitersPerPeer most waiters of one peer, 1 or more
+     * @param packetLifetimeNs longest time a packet can survive in the network, 0 or more
+     * @param policy what happens when no slot is free
+     * @param firstEpoch epoch of the first grant of every slot, 0..255
+     * @throws IllegalArgumentException naming the argument that is out of range
+     */
+    public CidPool(
+            int capacity,
+            int maxWaiters,
+            int maxWaitersPerPeer,
+            long packetLifetimeNs,
+            ExhaustionPolicy policy,
+            int firstEpoch) {
+        require(capacity >= 1 && capacity <= MAX_CAPACITY, "capacity", capacity, "1..256");
+        require(maxWaiters >= 0, "maxWaiters", maxWaiters, "0 or more");
+        require(maxWaitersPerPeer >= 1, "maxWaitersPerPeer", maxWaitersPerPeer, "1 or more");
+        require(packetLifetimeNs >= 0, "packetLifetimeNs", packetLifetimeNs, "0 or more");
+        require(firstEpoch >= 0 && firstEpoch <= EPOCH_MASK, "firstEpoch", firstEpoch, "0..255");
+        this.capacity = capacity;
+        this.maxWaitersPerPeer = maxWaitersPerPeer;
+        this.packetLifetimeNs = packetLifetimeNs;
+        this.policy = policy;
+        state = new SlotState[capacity];
+        epoch = new byte[capacity];
+        granted = new boolean[capacity];
+        halfEnteredNs = new long[capacity];
+        quarantineEndNs = new long[capacity];
+        freeRing = new byte[capacity];
+        quarantineRing = new byte[capacity];
+        waiterTicket = new int[maxWaiters];
+        waiterPeer = new int[maxWaiters];
+        for (int cid = 0; cid < capacity; cid++) {
+            state[cid] = SlotState.FREE;
+            epoch[cid] = (byte) (firstEpoch - 1);
+            freeRing[cid] = (byte) cid;
+        }
+        free = capacity;
+    }
+
+    /** As the six-argument form, with epochs that start at 0. */
+    public CidPool(
+            int capacity,
+            int maxWaiters,
+            int maxWaitersPerPeer,
+            long packetLifetimeNs,
+            ExhaustionPolicy policy) {
+        this(capacity, maxWaiters, maxWaitersPerPeer, packetLifetimeNs, policy, 0);
+    }
+
+    private static void require(boolean ok, String name, long value, String range) {
+        if (!ok) {
+            throw new IllegalArgumentException(
+                    "CidPool: " + name + " " + value + " is not " + range);
+        }
+    }
+
+    // ---- decisions: kind 8 | cid or cause 8 | epoch 8 | unused 8 | position or ticket 32 ----
+
+    // Ordinals are safe here: a decision never leaves the process.
+    @SuppressWarnings("EnumOrdinal")
+    private static long pack(Kind kind, int detail, int epoch, int high) {
+        return ((long) high << 32) | (epoch << 16) | (detail << 8) | kind.ordinal();
+    }
+
+    /** Which of the three answers {@code decision} is. */
+    public static Kind kind(long decision) {
+        return KINDS[(int) decision & 0xFF];
+    }
+
+    /** The slot of a GRANT. */
+    public static int cid(long decision) {
+        return (int) (decision >>> 8) & 0xFF;
+    }
+
+    /** The epoch of a GRANT. */
+    public static int epoch(long decision) {
+        return (int) (decision >>> 16) & 0xFF;
+    }
+
+    /** The place in the queue of a QUEUED request, 1 for the head. */
+    public static int position(long decision) {
+        return (int) (decision >>> 32);
+    }
+
+    /** The reason of a DENY. */
+    public static DenyCause cause(long decision) {
+        return CAUSES[(int) (decision >>> 8) & 0xFF];
+    }
+
+    /** The caller's tag of the waiter that {@link #pollGrant} served. */
+    public static int ticket(long grant) {
+        return (int) (grant >>> 32);
+    }
+
+    // ---- requests and waiters ----
+
+    /**
+     * Decides on a request that is not a repetition: grants at once, queues or refuses.
+     *
+     * @param peer any int that stands for the requesting endpoint, for the per-peer cap
+     * @param ticket the caller's tag of this request, 0 or more, unlike that of every waiter
+     * @return a decision, to be read with {@link #kind} and the accessors beside it
+     */
+    public long request(long nowNs, int peer, int ticket) {
+        onTimeout(nowNs);
+        // = MR-3.5-2
+        if (waiting == 0 && free > 0) {
+            int cid = grant(nowNs);
+            return pack(Kind.GRANT, cid, epoch(cid), 0);
+        }
+        // = MR-3.5-3
+        if (policy == ExhaustionPolicy.DENY) {
+            return deny(DenyCause.POLICY);
+        }
+        // The full queue comes first: under a flood the answer must cost nothing.
+        // = MR-3.5-4
+        if (waiting == waiterTicket.length) {
+            return deny(DenyCause.QUEUE_FULL);
+        }
+        // = MR-3.5-5
+        if (waitersOf(peer, ticket) >= maxWaitersPerPeer) {
+            return deny(DenyCause.PEER_CAP);
+        }
+        int at = waiterIndex(waiting);
+        waiterTicket[at] = ticket;
+        waiterPeer[at] = peer;
+        waiting++;
+        return pack(Kind.QUEUED, 0, 0, waiting);
+    }
+
+    @SuppressWarnings("EnumOrdinal")
+    private static long deny(DenyCause cause) {
+        return pack(Kind.DENY, cause.ordinal(), 0, 0);
+    }
+
+    private int waitersOf(int peer, int newTicket) {
+        Invariant.check(newTicket >= 0, "a ticket is 0 or more", newTicket, 0);
+        int count = 0;
+        for (int i = 0; i < waiting; i++) {
+            int at = waiterIndex(i);
+            Invariant.check(waiterTicket[at] != newTicket, "one waiter per ticket", newTicket, i);
+            if (waiterPeer[at] == peer) {
+                count++;
+            }
+        }
+        return count;
+    }
+
+    /**
+     * Grants a usable slot to the head of the queue.
+     *
+     * @return the grant ({@link #ticket}, {@link #cid(long)}, {@link #epoch(long)}), or {@link
+     *     #NONE} when nobody waits or no slot is usable
+     */
+    public long pollGrant(long nowNs) {
+        onTimeout(nowNs);
+        if (waiting == 0 || free == 0) {
+            return NONE;
+        }
+        int ticket = waiterTicket[waiterHead];
+        waiterHead = waiterIndex(1);
+        waiting--;
+        int cid = grant(nowNs);
+        return pack(Kind.GRANT, cid, epoch(cid), ticket);
+    }
+
+    /** Takes a waiter out of the queue; those behind it move up. False when it does not wait. */
+    public boolean cancelWaiter(int ticket) {
+        int position = position(ticket);
+        if (position == 0) {
+            return false;
+        }
+        for (int i = position; i < waiting; i++) {
+            int to = waiterIndex(i - 1);
+            int from = waiterIndex(i);
+            waiterTicket[to] = waiterTicket[from];
+            waiterPeer[to] = waiterPeer[from];
+        }
+        waiting--;
+        return true;
+    }
+
+    /** Place of a waiter in the queue, 1 for the head, 0 when it does not wait. */
+    public int position(int ticket) {
+        for (int i = 0; i < waiting; i++) {
+            if (waiterTicket[waiterIndex(i)] == ticket) {
+                return i + 1;
+            }
+        }
+        return 0;
+    }
+
+    private int waiterIndex(int offset) {
+        int at = waiterHead + offset;
+        return at >= waiterTicket.length ? at - waiterTicket.length : at;
+    }
+
+    // ---- slots ----
+
+    private int grant(long nowNs) {
+        // = MR-3.2-1
+        int cid = freeRing[freeHead] & 0xFF;
+        freeHead = slotIndex(freeHead, 1);
+        free--;
+        Invariant.check(state(cid) == SlotState.FREE, "a granted slot was free", cid, inUse);
+        // = MR-3.2-2
+        int next = (epoch[cid] + 1) & EPOCH_MASK;
+        if (!granted[cid] || startsHalf(next)) {
+            Invariant.check(
+                    !granted[cid] || nowNs - halfEnteredNs[cid] >= packetLifetimeNs,
+                    "half of the epoch space outlived its packets",
+                    cid,
+                    next);
+            halfEnteredNs[cid] = nowNs;
+            granted[cid] = true;
+        }
+        epoch[cid] = (byte) next;
+        state[cid] = SlotState.GRANTED;
+        inUse++;
+        checkSums();
+        return cid;
+    }
+
+    private static boolean startsHalf(int epoch) {
+        return (epoch & (HALF_BIT - 1)) == 0;
+    }
+
+    /** The holder's first DATA packet was accepted. Later ones may call it again. */
+    public void activate(int cid) {
+        SlotState before = state(cid);
+        Invariant.check(isHeld(before), "an activated slot is held", cid, inUse);
+        if (before == SlotState.GRANTED) {
+            state[cid] = SlotState.ACTIVE;
+        }
+    }
+
+    /** The holder was asked to give the slot back. */
+    public void reclaim(int cid) {
+        Invariant.check(isHeld(state(cid)), "a reclaimed slot is held", cid, inUse);
+        state[cid] = SlotState.RECLAIMING;
+    }
+
+    /**
+     * The holder gave the slot back and everything it sent was acknowledged. The slot goes to the
+     * tail of the free list, or into quarantine when its next epoch may not be used yet.
+     */
+    public void release(long nowNs, int cid) {
+        leave(cid);
+        // The half rule: a slot enters the other half of the epoch space (0..127, 128..255) only
+        // when packetLifetimeNs have passed since it entered the half it is in. Why that is enough:
+        // a token of half H can return only after the slot went through all of the other half H'.
+        // It entered H' after the last release of every token of H, since a slot is granted only
+        // when it is free, and it re-enters H at least packetLifetimeNs after it entered H'. So
+        // every token rests that long. One time per slot does the work of 256. It costs a wait
+        // only when a slot is granted 128 times within one packet lifetime.
+        // = MR-3.3-1
+        long halfEndNs = halfEnteredNs[cid] + packetLifetimeNs;
+        if (startsHalf((epoch[cid] + 1) & EPOCH_MASK) && halfEndNs - nowNs > 0) {
+            quarantine(cid, halfEndNs);
+        } else {
+            addFree(cid);
+        }
+        checkSums();
+    }
+
+    /**
+     * The slot was freed by a time-out, so packets of its holder may still be on their way: it
+     * rests for a whole packet lifetime. That end is never before the one of the half rule, because
+     * the slot entered its half in the past.
+     */
+    public void expire(long nowNs, int cid) {
+        leave(cid);
+        // = MR-3.3-2
+        quarantine(cid, nowNs + packetLifetimeNs);
+        checkSums();
+    }
+
+    private void leave(int cid) {
+        Invariant.check(isHeld(state(cid)), "a freed slot was held", cid, inUse);
+        inUse--;
+    }
+
+    private static boolean isHeld(SlotState state) {
+        return switch (state) {
+            case GRANTED, ACTIVE, RECLAIMING -> true;
+            case FREE, QUARANTINED -> false;
+        };
+    }
+
+    private void addFree(int cid) {
+        state[cid] = SlotState.FREE;
+        freeRing[slotIndex(freeHead, free)] = (byte) cid;
+        free++;
+    }
+
+    /** Inserts behind every slot that ends no later, so equal ends keep their order of arrival. */
+    private void quarantine(int cid, long endNs) {
+        state[cid] = SlotState.QUARANTINED;
+        quarantineEndNs[cid] = endNs;
+        int hole = quarantined;
+        while (hole > 0) {
+            byte before = quarantineRing[slotIndex(quarantineHead, hole - 1)];
+            if (quarantineEndNs[before & 0xFF] - endNs <= 0) {
+                break;
+            }
+            quarantineRing[slotIndex(quarantineHead, hole)] = before;
+            hole--;
+        }
+        quarantineRing[slotIndex(quarantineHead, hole)] = (byte) cid;
+        quarantined++;
+    }
+
+    /** Moves slots whose quarantine is over to the free list, in the order of their end times. */
+    public void onTimeout(long nowNs) {
+        while (quarantined > 0 && nextDeadlineNs() - nowNs <= 0) {
+            int cid = quarantineRing[quarantineHead] & 0xFF;
+            quarantineHead = slotIndex(quarantineHead, 1);
+            quarantined--;
+            addFree(cid);
+        }
+        checkSums();
+    }
+
+    /** End of the earliest quarantine, {@link Long#MAX_VALUE} when no slot is in quarantine. */
+    public long nextDeadlineNs() {
+        return quarantined == 0
+                ? Long.MAX_VALUE
+                : quarantineEndNs[quarantineRing[quarantineHead] & 0xFF];
+    }
+
+    private int slotIndex(int head, int offset) {
+        int at = head + offset;
+        return at >= capacity ? at - capacity : at;
+    }
+
+    private void checkSums() {
+        // = MR-3.1-2
+        Invariant.check(
+                inUse + quarantined + free == capacity && inUse >= 0,
+                "inUse + quarantined + free is the capacity",
+                inUse,
+                free);
+    }
+
+    // ---- getters ----
+
+    public SlotState state(int cid) {
+        return state[cid];
+    }
+
+    /**
+     * Epoch of the latest grant of the slot, 0..255. Before the first grant it is the one before
+     * {@code firstEpoch}; no packet matches it because the slot is free.
+     */
+    public int epoch(int cid) {
+        return epoch[cid] & EPOCH_MASK;
+    }
+
+    public int capacity() {
+        return capacity;
+    }
+
+    /** Slots that a peer holds: granted, active or reclaiming. */
+    public int inUse() {
+        return inUse;
+    }
+
+    public int quarantined() {
+        return quarantined;
+    }
+
+    /** Slots that can be granted now. */
+    public int free() {
+        return free;
+    }
+
+    public int waiting() {
+        return waiting;
+    }
+
+    /** Use of the pool as ACKs tell it: 0..254 in proportion, 255 exactly when none is free. */
+    public int load() {
+        // = MR-3.5-7
+        return free == 0 ? LOAD_EXHAUSTED : LOAD_SCALE * inUse / capacity;
+    }
+
+    /** Memory of the tables, without object headers; fixed at construction. */
+    public long bytes() {
+        // Epoch, flag and two rings; the reference to the state; two times.
+        long perSlot = 4 * Byte.BYTES + Integer.BYTES + 2 * Long.BYTES;
+        return capacity * perSlot + waiterTicket.length * (2L * Integer.BYTES);
+    }
+}
