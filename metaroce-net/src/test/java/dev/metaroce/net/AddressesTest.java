@@ -93,17 +93,24 @@ class AddressesTest {
     }
 
     @Test
-    void linkLocalWithZoneKeepsIt_I04() throws SocketException {
-        NetworkInterface loopback = NetworkInterface.getByName("lo");
-        String zone = loopback == null ? "1" : "lo";
-        int index = loopback == null ? 1 : loopback.getIndex();
+    void linkLocalWithZoneKeepsIt_I04() {
+        NetAddress address = UdpDevice.resolve("[fe80::1%3]:5", 7);
 
-        NetAddress address = UdpDevice.resolve("[fe80::1%" + zone + "]:5", 7);
-
-        assertThat(address).isEqualTo(new NetAddress(0xFE80L << 48, 1, 5, index));
+        assertThat(address).isEqualTo(new NetAddress(0xFE80L << 48, 1, 5, 3));
         InetSocketAddress socket = Addresses.toSocketAddress(address);
-        assertThat(((Inet6Address) socket.getAddress()).getScopeId()).isEqualTo(index);
+        assertThat(((Inet6Address) socket.getAddress()).getScopeId()).isEqualTo(3);
         assertThat(Addresses.toNetAddress(socket)).isEqualTo(address);
+    }
+
+    @Test
+    void linkLocalWithTheNameOfItsInterfaceWorks_I04() throws SocketException {
+        for (NetworkInterface link : NetworkInterface.networkInterfaces().toList()) {
+            if (link.inetAddresses().anyMatch(Addresses::isZoned)) {
+                NetAddress address = UdpDevice.resolve("fe80::1%" + link.getName(), 7);
+
+                assertThat(address.scopeId()).isEqualTo(link.getIndex());
+            }
+        }
     }
 
     @Test

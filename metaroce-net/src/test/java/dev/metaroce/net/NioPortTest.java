@@ -3,9 +3,9 @@ package dev.metaroce.net;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.metaroce.engine.TxBatch;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.PacketMemory;
+import dev.metaroce.wire.TxBatch;
 
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
@@ -188,16 +188,9 @@ class NioPortTest {
     }
 
     @Test
-    void datagramsAreNeverCutIntoFragments_E03() {
-        // longer than the link: the system refuses it, since fragments are forbidden
-        append(batch, addressOf(b), 0, 1, 65_507);
-        append(batch, addressOf(b), 0, 1, 64);
-        a.send(batch);
-
-        assertThat(Until.holds(() -> b.receive(sink, 64) >= 0 && sink.datagrams.size() == 2))
-                .as("65507 bytes and headers are within the 65536 bytes of loopback")
-                .isTrue();
-        assertThat(a.stats().txErrors()).isZero();
+    void fragmentsAreForbiddenOnEverySocket_E03() {
+        assertThat(a.forbidsFragments()).isTrue();
+        assertThat(a.warnings()).noneMatch(line -> line.contains("fragments"));
     }
 
     @ParameterizedTest
