@@ -48,11 +48,7 @@ public final class ControlMessage {
     /** Bytes of the longest control packet, a RELEASE of 255 paths. */
     public static final int MAX_PACKET_BYTES = 40 + 4 * MAX_RELEASE_PATHS;
 
-    /** RELEASE flag: the initiator closes the connection, not only this lease. */
-    public static final int RELEASE_CLOSE = 0x80;
-
     static final int NONCE_AT = 16;
-    static final int BODY_AT = 24;
 
     static final int QUEUED_POSITION_AT = 24;
     static final int QUEUED_WAIT_AT = 28;
@@ -63,7 +59,7 @@ public final class ControlMessage {
     static final int DENY_COOKIE_AT = 32;
 
     static final int RELEASE_ENDPOINT_ID_AT = 24;
-    static final int RELEASE_FLAGS_AT = 32;
+    static final int RELEASE_RESERVED_AT = 32;
     static final int RELEASE_PATH_COUNT_AT = 33;
     static final int RELEASE_SRC_CTX_AT = 34;
     static final int RELEASE_FINAL_PSN_AT = 36;
@@ -122,6 +118,7 @@ public final class ControlMessage {
 
     /** Writes a whole REQUEST and returns its bytes. */
     public static int encodeRequest(PacketMemory m, int at, int txTime, RequestFields fields) {
+        //= MR-2.2-7
         encodeStart(m, at, ControlOpcode.REQUEST, 0, txTime, fields.nonce);
         fields.write(m, at);
         return finish(m, at, bytes(ControlOpcode.REQUEST));
@@ -209,11 +206,6 @@ public final class ControlMessage {
         return m.i64(at + RELEASE_ENDPOINT_ID_AT);
     }
 
-    /** {@link #RELEASE_CLOSE} or 0, and bits to ignore. */
-    public static int releaseFlags(PacketMemory m, int at) {
-        return m.u8(at + RELEASE_FLAGS_AT);
-    }
-
     /** Number of paths named, 0..255. */
     public static int releasePathCount(PacketMemory m, int at) {
         return m.u8(at + RELEASE_PATH_COUNT_AT);
@@ -247,7 +239,7 @@ public final class ControlMessage {
                 MAX_RELEASE_PATHS);
         encodeStart(m, at, ControlOpcode.RELEASE, token, txTime, nonce);
         m.put64(at + RELEASE_ENDPOINT_ID_AT, endpointId);
-        m.put8(at + RELEASE_FLAGS_AT, 0);
+        m.put8(at + RELEASE_RESERVED_AT, 0);
         m.put8(at + RELEASE_PATH_COUNT_AT, paths);
         m.put16(at + RELEASE_SRC_CTX_AT, srcCtx);
         for (int path = 0; path < paths; path++) {
@@ -363,6 +355,8 @@ public final class ControlMessage {
             int cid,
             int epoch,
             int incarnation) {
+        //= MR-2.2-7
+        //= MR-2.6-2
         encodeStart(m, at, ControlOpcode.RESET, 0, txTime, proof);
         m.put8(at + RESET_REASON_AT, reason.code());
         m.put8(at + RESET_RESERVED_AT, 0);
@@ -458,6 +452,7 @@ public final class ControlMessage {
     }
 
     static void readPrivate(PacketMemory m, int at, byte[] data, int length) {
+        //= MR-2.6-7
         m.bytes().get(at, data, 0, length);
     }
 
