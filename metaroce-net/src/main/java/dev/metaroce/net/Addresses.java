@@ -89,6 +89,11 @@ public final class Addresses {
         return address instanceof Inet6Address six ? six.getScopeId() : 0;
     }
 
+    /** True for IPv6 addresses that mean something only together with an interface. */
+    static boolean isZoned(InetAddress address) {
+        return address instanceof Inet6Address && address.isLinkLocalAddress();
+    }
+
     /**
      * The first address of {@link #resolveAll}.
      *
@@ -156,9 +161,7 @@ public final class Addresses {
             throw new NetSetupException(unknownHost(host), e);
         }
         for (InetAddress address : addresses) {
-            if (address.isLinkLocalAddress()
-                    && address instanceof Inet6Address six
-                    && six.getScopeId() == 0) {
+            if (isZoned(address) && scopeOf(address) == 0) {
                 throw new NetSetupException(
                         "address "
                                 + host

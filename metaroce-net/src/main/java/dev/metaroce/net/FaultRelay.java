@@ -163,7 +163,8 @@ public final class FaultRelay implements AutoCloseable {
 
     private void rest() throws IOException {
         long waitNs = Math.min(store.untilDueNs(System.nanoTime()), IDLE_CHECK_NS);
-        if (waitNs <= 0) {
+        // A command's wake-up may have been used up by the look before this.
+        if (waitNs <= 0 || !commands.isEmpty()) {
             return;
         }
         if (waitNs < AWAKE_NS) {

@@ -1,8 +1,8 @@
 package dev.metaroce.net;
 
-import dev.metaroce.engine.TxBatch;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.PacketMemory;
+import dev.metaroce.wire.TxBatch;
 
 import jdk.net.ExtendedSocketOptions;
 
@@ -75,6 +75,7 @@ public final class NioPort implements AutoCloseable {
     private final InetSocketAddress localAddress;
     private final Selector selector;
     private final List<String> warnings = new ArrayList<>();
+    private final boolean forbidsFragments;
     private final int receiveBufferBytes;
     private final int sendBufferBytes;
 
@@ -111,13 +112,19 @@ public final class NioPort implements AutoCloseable {
         routePorts = new int[n];
         readyPaths = new int[n];
         this.selector = selector;
+        boolean whole = true;
         for (int route = 0; route < n; route++) {
             DatagramChannel channel = channels[route];
             channel.configureBlocking(false);
-            forbidFragments(channel);
+            whole &= forbidFragments(channel);
             channel.setOption(StandardSocketOptions.SO_SNDBUF, bufferBytes);
             routePorts[route] = ((InetSocketAddress) channel.getLocalAddress()).getPort();
             channel.register(selector, SelectionKey.OP_READ, route);
+        }
+        forbidsFragments = whole;
+        if (!whole) {
+            warnings.add(
+                    "this system cannot forbid IP fragments: a loss costs more than one packet");
         }
         localAddress = (InetSocketAddress) channels[0].getLocalAddress();
         channels[0].setOption(StandardSocketOptions.SO_RCVBUF, bufferBytes);
@@ -181,10 +188,13 @@ public final class NioPort implements AutoCloseable {
                 + advice;
     }
 
-    private static void forbidFragments(DatagramChannel channel) throws IOException {
-        if (channel.supportedOptions().contains(ExtendedSocketOptions.IP_DONTFRAGMENT)) {
-            channel.setOption(ExtendedSocketOptions.IP_DONTFRAGMENT, true);
+    /** True when the system now refuses to cut datagrams of this socket. */
+    private static boolean forbidFragments(DatagramChannel channel) throws IOException {
+        if (!channel.supportedOptions().contains(ExtendedSocketOptions.IP_DONTFRAGMENT)) {
+            return false;
         }
+        channel.setOption(ExtendedSocketOptions.IP_DONTFRAGMENT, true);
+        return channel.getOption(ExtendedSocketOptions.IP_DONTFRAGMENT);
     }
 
     private void warnIfSmall(String side, String sysctl, int hasBytes) {
@@ -230,6 +240,11 @@ public final class NioPort implements AutoCloseable {
     /** Size of the send buffer of each socket as the system reports it. */
     public int sendBufferBytes() {
         return sendBufferBytes;
+    }
+
+    /** True when datagrams longer than a link are refused instead of being cut. */
+    boolean forbidsFragments() {
+        return forbidsFragments;
     }
 
     /** One line each for what this machine grants less of than wanted. */

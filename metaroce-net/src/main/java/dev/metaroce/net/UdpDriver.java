@@ -1,8 +1,8 @@
 package dev.metaroce.net;
 
 import dev.metaroce.engine.Engine;
-import dev.metaroce.engine.TxBatch;
 import dev.metaroce.verbs.Driver;
+import dev.metaroce.wire.TxBatch;
 
 import org.jspecify.annotations.Nullable;
 
