@@ -44,6 +44,7 @@ import java.util.function.Function;
 @Command(
         name = "demo",
         mixinStandardHelpOptions = true,
+        header = "Send a file through a lossy network, with both profiles, and compare.",
         description = {
             "Sends a file into the memory of a second process through a relay that loses packets,",
             "with profile S (one path, Go-Back-N) and with profile M (many paths, selective",

@@ -7,8 +7,11 @@ import dev.metaroce.net.UdpDevice;
 import dev.metaroce.tools.cli.ToolException;
 import dev.metaroce.verbs.RdmaDevice;
 
+import java.io.IOException;
 import java.net.Inet4Address;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.nio.channels.DatagramChannel;
 import java.util.List;
 
 /** A device on a UDP port whose failures to open are one line for the user. */
@@ -63,9 +66,52 @@ public final class Endpoint implements AutoCloseable {
         return fitting;
     }
 
-    /** "127.0.0.1:18515" or "[::1]:18515". */
+    /** "127.0.0.1:18515" or "[::1]:18515"; the longest run of zeros is left out, as usual. */
     public static String text(InetSocketAddress address) {
-        return Addresses.toNetAddress(address).toString();
+        InetAddress host = address.getAddress();
+        String literal = host.getHostAddress();
+        if (host instanceof Inet4Address) {
+            return literal + ":" + address.getPort();
+        }
+        int percent = literal.indexOf('%');
+        String zone = percent < 0 ? "" : literal.substring(percent);
+        String groups = percent < 0 ? literal : literal.substring(0, percent);
+        return "[" + shortened(groups) + zone + "]:" + address.getPort();
+    }
+
+    private static String shortened(String groups) {
+        for (int zeros = 8; zeros >= 2; zeros--) {
+            String run = "0" + ":0".repeat(zeros - 1);
+            String padded = ":" + groups + ":";
+            int at = padded.indexOf(":" + run + ":");
+            if (at >= 0) {
+                String before = padded.substring(0, at);
+                String after = padded.substring(at + run.length() + 2);
+                String both = before + "::" + after;
+                int start = both.startsWith(":") && !both.startsWith("::") ? 1 : 0;
+                int end = both.endsWith(":") && !both.endsWith("::") ? 1 : 0;
+                return both.substring(start, both.length() - end);
+            }
+        }
+        return groups;
+    }
+
+    /**
+     * The device's address as the target sees it: for a device on the wildcard address, the source
+     * that the route to the target gives it.
+     */
+    public InetSocketAddress localAddressTowards(InetSocketAddress target) {
+        InetSocketAddress local = localAddress();
+        if (!local.getAddress().isAnyLocalAddress()) {
+            return local;
+        }
+        try (DatagramChannel probe = DatagramChannel.open()) {
+            probe.connect(target);
+            InetSocketAddress source = (InetSocketAddress) probe.getLocalAddress();
+            return new InetSocketAddress(source.getAddress(), local.getPort());
+        } catch (IOException e) {
+            return local;
+        }
     }
 
     public RdmaDevice rdma() {

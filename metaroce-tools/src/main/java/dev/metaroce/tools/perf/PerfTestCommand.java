@@ -290,7 +290,10 @@ abstract class PerfTestCommand implements Callable<Integer>, JsonReporter {
 
     private Configuration configuration(PerfClient client, boolean connected) {
         DeviceLimits limits = client.endpoint().rdma().limits();
-        InetSocketAddress local = client.endpoint().localAddress();
+        InetSocketAddress local =
+                connected
+                        ? client.endpoint().localAddressTowards(client.serverAddress())
+                        : client.endpoint().localAddress();
         return new Configuration(
                 options.all ? null : options.messageBytes(test),
                 options.durationSeconds == null ? options.iterationsOf(test) : null,

@@ -36,6 +36,7 @@ import java.util.concurrent.TimeUnit;
 @Command(
         name = "relay",
         mixinStandardHelpOptions = true,
+        header = "Be a bad network between a client and a server.",
         description = {
             "Forwards UDP to a target and drops, duplicates, reorders, delays and corrupts packets",
             "on the way, as a seed says. Point the client at the relay instead of the server."
