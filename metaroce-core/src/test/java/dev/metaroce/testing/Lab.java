@@ -12,6 +12,7 @@ import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.PacketMemory;
 import dev.metaroce.wire.PacketView;
 import dev.metaroce.wire.TxBatch;
+
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -20,8 +21,8 @@ import java.util.PriorityQueue;
 import java.util.function.BooleanSupplier;
 
 /**
- * Any number of real engines in virtual time, joined by a network whose every packet a test may drop,
- * copy, hold back or change. One thread; the same seed gives the same run, packet for packet.
+ * Any number of real engines in virtual time, joined by a network whose every packet a test may
+ * drop, copy, hold back or change. One thread; the same seed gives the same run, packet for packet.
  */
 public final class Lab {
     /** One packet on its way. */
@@ -346,7 +347,9 @@ public final class Lab {
         to.pump();
     }
 
-    /** Runs until the condition holds; false when the virtual time ran out or nothing can happen. */
+    /**
+     * Runs until the condition holds; false when the virtual time ran out or nothing can happen.
+     */
     public boolean driveUntil(BooleanSupplier condition, long maxNs) {
         long end = nowNs + maxNs;
         while (!condition.getAsBoolean()) {

@@ -12,6 +12,7 @@ import dev.metaroce.verbs.CompletionQueue;
 import dev.metaroce.verbs.Connection;
 import dev.metaroce.verbs.ProtectionDomain;
 import dev.metaroce.verbs.QueuePair;
+
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -19,8 +20,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The usual test: a client and a server in a {@link Lab}, connected, with one or more queue pairs and
- * a registered region each.
+ * The usual test: a client and a server in a {@link Lab}, connected, with one or more queue pairs
+ * and a registered region each.
  */
 public final class Pair {
     public static final long SERVICE = 7;
@@ -50,8 +51,7 @@ public final class Pair {
             MemorySegment memory = Arena.ofAuto().allocate(Math.max(1, regionBytes), 64);
             region =
                     domain.register(
-                            memory,
-                            Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ);
+                            memory, Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ);
         }
 
         private void addPairs(Connection to, int streams) {
@@ -108,8 +108,7 @@ public final class Pair {
                     serverEnd.addPairs(connection, streams);
                     return new byte[0];
                 });
-        clientEnd.addPairs(
-                client.device.connect(server.address, SERVICE, new byte[0]), streams);
+        clientEnd.addPairs(client.device.connect(server.address, SERVICE, new byte[0]), streams);
     }
 
     public Pair connect() {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.metaroce.event.CounterId;
 import dev.metaroce.testing.Pair;
+
 import org.junit.jupiter.api.Test;
 
 /** The plain course of things, without faults. */
