@@ -77,11 +77,11 @@ public final class Failures {
     }
 
     private static String hint(ParameterException e, String name) {
-        String help = "; see '" + name + " --help'";
+        String help = " (see '" + name + " --help')";
         if (e instanceof UnmatchedArgumentException unmatched) {
             List<String> near = unmatched.getSuggestions();
             if (!near.isEmpty()) {
-                return "; did you mean " + String.join(" or ", near) + "?" + help;
+                return ", did you mean " + String.join(" or ", near) + "?" + help;
             }
         }
         return help;

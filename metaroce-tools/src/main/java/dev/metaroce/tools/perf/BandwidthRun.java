@@ -51,7 +51,7 @@ final class BandwidthRun {
 
     /** The transmit depth, less for messages of many megabytes, but never below 2. */
     static int effectiveDepth(int txDepth, long messageBytes) {
-        return (int) Math.clamp(OUTSTANDING_BYTES_MAX / messageBytes, Math.min(2, txDepth), txDepth);
+        return Math.clamp(OUTSTANDING_BYTES_MAX / messageBytes, Math.min(2, txDepth), txDepth);
     }
 
     BandwidthMeter run() {

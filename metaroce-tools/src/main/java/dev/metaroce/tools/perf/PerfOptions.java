@@ -44,9 +44,9 @@ final class PerfOptions {
     @Parameters(
             arity = "0..1",
             paramLabel = "HOST[:PORT]",
-            description = {
-                "Server to connect to: a name, an IPv4 or an IPv6 address. Without it, be the server."
-            })
+            description =
+                    "Server to connect to: a name, an IPv4 or an IPv6 address. Without it, "
+                            + "be the server.")
     @Nullable String host;
 
     @Option(
@@ -67,10 +67,9 @@ final class PerfOptions {
             names = {"-D", "--duration"},
             paramLabel = "SECONDS",
             converter = Numbers.Seconds.class,
-            description = {
-                "Post for so long instead of a number of messages; the outstanding ones are then",
-                "waited for and counted with their time."
-            })
+            description =
+                    "Post for so long instead of a number of messages; the outstanding ones "
+                            + "are then waited for and counted with their time.")
     @Nullable Double durationSeconds;
 
     @Option(
@@ -129,10 +128,9 @@ final class PerfOptions {
             names = "--profile",
             paramLabel = "S|M",
             converter = ProfileName.class,
-            description = {
-                "S: one path, Go-Back-N. M: many paths, selective acknowledgement",
-                "(the best both ends offer)."
-            })
+            description =
+                    "S: one path, Go-Back-N. M: many paths, selective acknowledgement (the "
+                            + "best both ends offer).")
     @Nullable Profile profile;
 
     @Option(
@@ -147,10 +145,9 @@ final class PerfOptions {
             paramLabel = "N",
             converter = Initiators.class,
             defaultValue = "1",
-            description = {
-                "Independent endpoints in the client process, 1..1024, all driven by one thread;",
-                "each sends -n messages per queue pair (1)."
-            })
+            description =
+                    "Independent endpoints in the client process, 1..1024, all driven by "
+                            + "one thread; each sends -n messages per queue pair (1).")
     int initiators;
 
     @Option(
@@ -158,9 +155,9 @@ final class PerfOptions {
             paramLabel = "inline|thread",
             converter = DriveName.class,
             defaultValue = "inline",
-            description = {
-                "inline: the testing thread moves the packets. thread: a driver thread does (inline)."
-            })
+            description =
+                    "inline: the testing thread moves the packets. thread: a driver thread "
+                            + "does (inline).")
     Drive drive;
 
     @Option(names = "-4", description = "Use IPv4 only.")
@@ -208,7 +205,7 @@ final class PerfOptions {
             names = "--max-p99",
             paramLabel = "USEC",
             converter = Threshold.class,
-            description = "Exit with 4 when the 99% latency is above so many microseconds.")
+            description = "Exit with 4 when the 99%% latency is above so many microseconds.")
     @Nullable Double maxP99Us;
 
     @Option(names = "--end-with-parent", hidden = true)

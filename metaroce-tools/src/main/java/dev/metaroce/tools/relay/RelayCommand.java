@@ -157,10 +157,9 @@ public final class RelayCommand implements Callable<Integer>, JsonReporter {
             names = "--black-hole",
             paramLabel = "CLIENT",
             converter = ClientIndex.class,
-            description = {
-                "Drop everything of the n-th client socket, counted from 0 by first packet;",
-                "may be given several times."
-            })
+            description =
+                    "Drop everything of the n-th client socket, counted from 0 by first "
+                            + "packet; may be given several times.")
     private int @Nullable [] blackHoles;
 
     @Option(
