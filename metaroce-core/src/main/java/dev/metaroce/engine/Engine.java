@@ -18,12 +18,13 @@ import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.PacketDoor;
 import dev.metaroce.wire.PacketMemory;
 import dev.metaroce.wire.TxBatch;
+
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.IntSupplier;
 
 /**
- * One device as a deterministic object: time and packets go in, packets come out. It has no clock, no
- * thread and no socket; the same object runs over UDP and in a simulator.
+ * One device as a deterministic object: time and packets go in, packets come out. It has no clock,
+ * no thread and no socket; the same object runs over UDP and in a simulator.
  *
  * <p>A driver calls, on one thread:
  *
@@ -35,12 +36,12 @@ import java.util.function.IntSupplier;
  *   C  nextDeadlineNs()              how long it may sleep when nothing else happens
  * </pre>
  *
- * <p>Time is in nanoseconds of any monotonic clock, always an argument. Work per call is bounded; no
- * reference to the caller's buffers is kept; calls on the packet path allocate nothing and never throw
- * for what a peer sent. Two engines share nothing: more throughput is more engines.
+ * <p>Time is in nanoseconds of any monotonic clock, always an argument. Work per call is bounded;
+ * no reference to the caller's buffers is kept; calls on the packet path allocate nothing and never
+ * throw for what a peer sent. Two engines share nothing: more throughput is more engines.
  *
- * <p>{@link #dial}, {@link #listen}, {@link #submit}, {@link #doorbells} and the queries may be used
- * from any thread.
+ * <p>{@link #dial}, {@link #listen}, {@link #submit}, {@link #doorbells} and the queries may be
+ * used from any thread.
  */
 public final class Engine {
     private static final int MAX_TIMERS_PER_TURN = 1024;
@@ -61,7 +62,8 @@ public final class Engine {
 
     /**
      * @param rng decisions that must be reproducible: jitter, nonces
-     * @param keySource keys and first sequence numbers; a secure source outside tests and simulation
+     * @param keySource keys and first sequence numbers; a secure source outside tests and
+     *     simulation
      * @param events receives what happens, on the engine's thread
      */
     public Engine(
@@ -101,12 +103,7 @@ public final class Engine {
      * @param ce true when the network marked it "congestion experienced"
      */
     public void onDatagram(
-            long nowNs,
-            PacketMemory memory,
-            int offset,
-            int bytes,
-            NetAddress source,
-            boolean ce) {
+            long nowNs, PacketMemory memory, int offset, int bytes, NetAddress source, boolean ce) {
         counters.increment(CounterId.RX_PACKETS);
         counters.add(CounterId.RX_BYTES, bytes);
         DoorVerdict verdict = PacketDoor.check(memory, offset, bytes);
@@ -141,8 +138,8 @@ public final class Engine {
     }
 
     /**
-     * Appends packets to the batch (which the caller clears); 0 means that nothing may be sent until
-     * something else happens.
+     * Appends packets to the batch (which the caller clears); 0 means that nothing may be sent
+     * until something else happens.
      */
     public int pollTransmit(long nowNs, TxBatch batch) {
         int bytesBefore = batch.usedBytes();
@@ -209,7 +206,7 @@ public final class Engine {
                             + " bytes: at most "
                             + ControlMessage.MAX_PRIVATE_BYTES);
         }
-        long id = (long) keySource.getAsInt() << 32 | keySource.getAsInt() & 0xFFFF_FFFFL;
+        long id = (long) keySource.getAsInt() << 32 | (keySource.getAsInt() & 0xFFFF_FFFFL);
         TransportConnection connection =
                 TransportConnection.dialed(id, target, serviceId, privateData.clone());
         commands.add(nowNs -> protocol.dial(nowNs, connection));

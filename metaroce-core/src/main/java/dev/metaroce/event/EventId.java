@@ -1,8 +1,8 @@
 package dev.metaroce.event;
 
 /**
- * Facts an engine reports. The three numbers of an event mean what is written at its constant; "peer"
- * is the UDP port of the other side.
+ * Facts an engine reports. The three numbers of an event mean what is written at its constant;
+ * "peer" is the UDP port of the other side.
  */
 public enum EventId {
     /** Initiator sent REQUEST: connection, nonce, attempt. */

@@ -5,8 +5,8 @@ import dev.metaroce.congestion.EcnAimd;
 import dev.metaroce.congestion.RttEstimator;
 
 /**
- * What is known of one path: its route, window, round-trip time and health. Decides nothing by itself.
- * Owner: the engine thread.
+ * What is known of one path: its route, window, round-trip time and health. Decides nothing by
+ * itself. Owner: the engine thread.
  */
 public final class PathState {
     /** Packets of one path that may be unacknowledged at once: the span of a SACK. */

@@ -4,9 +4,9 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * Completions from one engine thread (producer) to one polling thread (consumer). It cannot overflow:
- * every queue pair reserves its depth here when it is made, and a slot of a send or receive queue is
- * free again only when its completion was polled.
+ * Completions from one engine thread (producer) to one polling thread (consumer). It cannot
+ * overflow: every queue pair reserves its depth here when it is made, and a slot of a send or
+ * receive queue is free again only when its completion was polled.
  */
 public final class CompletionRing {
     private static final VarHandle TAIL;

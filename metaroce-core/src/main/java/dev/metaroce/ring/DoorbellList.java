@@ -1,13 +1,14 @@
 package dev.metaroce.ring;
 
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
 import org.jspecify.annotations.Nullable;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+
 /**
- * How application threads tell the engine which queues have new work: a lock-free list of bells, many
- * ringing threads and one engine thread. A bell is in the list at most once, so the list needs no
- * memory of its own and cannot overflow.
+ * How application threads tell the engine which queues have new work: a lock-free list of bells,
+ * many ringing threads and one engine thread. A bell is in the list at most once, so the list needs
+ * no memory of its own and cannot overflow.
  */
 public final class DoorbellList {
     private static final VarHandle TOP;
@@ -65,8 +66,8 @@ public final class DoorbellList {
     }
 
     /**
-     * Engine thread: takes all bells, oldest first, as a chain to be walked with {@link #next}; each
-     * may be rung again from the moment {@code next} passed it, so read its work after that.
+     * Engine thread: takes all bells, oldest first, as a chain to be walked with {@link #next};
+     * each may be rung again from the moment {@code next} passed it, so read its work after that.
      */
     public @Nullable Bell takeAll() {
         Bell bell = (Bell) TOP.getAndSet(this, (Bell) null);

@@ -5,8 +5,8 @@ public enum PostResult {
     OK,
     /**
      * As many work requests are outstanding as the queue is deep. Poll the completion queue: slots
-     * come back when a completion of this queue pair is polled (an unsignalled request gives its slot
-     * back with the next signalled one).
+     * come back when a completion of this queue pair is polled (an unsignalled request gives its
+     * slot back with the next signalled one).
      */
     QUEUE_FULL
 }

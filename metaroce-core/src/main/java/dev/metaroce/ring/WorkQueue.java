@@ -1,9 +1,11 @@
 package dev.metaroce.ring;
 
 import dev.metaroce.memory.MemoryRegion;
+
+import org.jspecify.annotations.Nullable;
+
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The send or the receive queue of a queue pair: a ring of work requests written by one posting

@@ -230,11 +230,8 @@ final class AckBuilder {
                         contexts.echoTime(cid, path),
                         contexts.cePackets(cid, path));
         if (sack) {
-            next =
-                    AckHeader.putSack(
-                            m, next, contexts.words(), contexts.bitmapAt(cid, path));
+            next = AckHeader.putSack(m, next, contexts.words(), contexts.bitmapAt(cid, path));
         }
         return next;
     }
-
 }

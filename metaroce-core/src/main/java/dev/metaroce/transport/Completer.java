@@ -12,6 +12,7 @@ import dev.metaroce.wire.NakCode;
 import dev.metaroce.wire.NakHeader;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.PacketMemory;
+
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,7 +39,7 @@ final class Completer {
             int srcCtx, int cid, int epoch, NetAddress source) {
         TransportConnection c = device.connection(srcCtx);
         TxLease lease = c == null ? null : c.lease;
-        //= MR-3.2-5
+        // = MR-3.2-5
         if (c == null
                 || lease == null
                 || lease.cid != cid
@@ -79,7 +80,7 @@ final class Completer {
         int pathId = AckHeader.path(m, record);
         int cum = AckHeader.cumPsn(m, record);
         TxPath path = pathId < lease.pathCount ? lease.paths[pathId] : null;
-        //= MR-4.3-5
+        // = MR-4.3-5
         if (path == null || cum - path.una() < 0 || cum - path.nextPsn() > 0) {
             counters.increment(CounterId.ACKS_STALE);
             return;
@@ -115,8 +116,7 @@ final class Completer {
         return Math.max(1, units) * (long) CommonHeader.TX_TIME_UNIT_NS;
     }
 
-    private int ackThrough(
-            TransportConnection c, TxLease lease, TxPath path, int cum, int echo) {
+    private int ackThrough(TransportConnection c, TxLease lease, TxPath path, int cum, int echo) {
         int acked = 0;
         for (int psn = path.una(); psn != cum; psn++) {
             acked += ackOne(c, lease, path, psn, echo);
@@ -183,7 +183,7 @@ final class Completer {
         }
         int sent = path.state.inFlight();
         int una = path.una();
-        //= MR-4.3-1
+        // = MR-4.3-1
         for (int bit = WindowBitmap.nextSet(found, 0, 0);
                 bit >= 0;
                 bit = bit + 1 < WindowBitmap.BITS ? WindowBitmap.nextSet(found, 0, bit + 1) : -1) {
@@ -218,8 +218,7 @@ final class Completer {
                     notReady(nowNs, c, stream, path, psn, NakHeader.retryAfterUs(m, at));
             case INVALID_REQUEST, LENGTH ->
                     refused(c, stream, path, psn, WcStatus.REMOTE_INVALID_REQUEST_ERROR);
-            case REMOTE_ACCESS ->
-                    refused(c, stream, path, psn, WcStatus.REMOTE_ACCESS_ERROR);
+            case REMOTE_ACCESS -> refused(c, stream, path, psn, WcStatus.REMOTE_ACCESS_ERROR);
             case REMOTE_OPERATION, MISALIGNED_ATOMIC ->
                     refused(c, stream, path, psn, WcStatus.REMOTE_OPERATION_ERROR);
         }
@@ -238,7 +237,7 @@ final class Completer {
             counters.increment(CounterId.ACKS_STALE);
             return;
         }
-        //= MR-4.4-3
+        // = MR-4.4-3
         ackThrough(c, lease, path, expected, 0);
         path.state.onProgress(nowNs);
         int sent = path.state.inFlight();
@@ -266,25 +265,19 @@ final class Completer {
             return;
         }
         long pauseNs =
-                Math.min(
-                        MAX_PAUSE_NS,
-                        (retryAfterUs * 1_000) << Math.min(stream.notReadyCount, 6));
+                Math.min(MAX_PAUSE_NS, (retryAfterUs * 1_000) << Math.min(stream.notReadyCount, 6));
         if (stream.pausedUntilNs - nowNs <= 0 || stream.notReadyCount == 0) {
             stream.notReadyCount++;
             stream.pausedUntilNs = nowNs + pauseNs;
         }
-        //= MR-4.5-1
+        // = MR-4.5-1
         path.defer(psn, stream.pausedUntilNs);
         path.state.onProgress(nowNs);
         device.armBy(DeviceState.CONNECTION_TIMERS + c.index, stream.pausedUntilNs);
     }
 
     private void refused(
-            TransportConnection c,
-            @Nullable Stream stream,
-            TxPath path,
-            int psn,
-            WcStatus status) {
+            TransportConnection c, @Nullable Stream stream, TxPath path, int psn, WcStatus status) {
         if (stream != null && path.isOutstanding(psn) && path.stream(psn) == stream) {
             fail(c, stream, path.seq(psn), status);
         }
@@ -295,7 +288,7 @@ final class Completer {
         stream.fail(seq, status);
         TxLease lease = c.lease;
         if (lease != null) {
-            //= MR-4.5-3
+            // = MR-4.5-3
             for (int i = 0; i < lease.pathCount; i++) {
                 lease.paths[i].abandon(stream);
             }

@@ -2,12 +2,14 @@ package dev.metaroce.transport;
 
 import dev.metaroce.wire.ControlMessage;
 import dev.metaroce.wire.NetAddress;
-import java.util.LinkedHashMap;
+
 import org.jspecify.annotations.Nullable;
 
+import java.util.LinkedHashMap;
+
 /**
- * The connections of a device by who and which, and the services it offers. Control plane: looked at
- * once per request, never per packet. Owner: the engine thread.
+ * The connections of a device by who and which, and the services it offers. Control plane: looked
+ * at once per request, never per packet. Owner: the engine thread.
  */
 final class ConnectionTable {
     private record Key(long peerEndpointId, long connectionId, boolean dialedByUs) {}
@@ -28,22 +30,19 @@ final class ConnectionTable {
         return services.get(serviceId);
     }
 
-    @Nullable TransportConnection find(
-            long peerEndpointId, long connectionId, boolean dialedByUs) {
+    @Nullable TransportConnection find(long peerEndpointId, long connectionId, boolean dialedByUs) {
         return byKey.get(new Key(peerEndpointId, connectionId, dialedByUs));
     }
 
     /** A dialled connection learnt who its peer is. */
     void bind(TransportConnection connection, long peerEndpointId) {
         connection.peerEndpointId = peerEndpointId;
-        byKey.put(
-                new Key(peerEndpointId, connection.connectionId, connection.dialer), connection);
+        byKey.put(new Key(peerEndpointId, connection.connectionId, connection.dialer), connection);
     }
 
     void unbind(TransportConnection connection) {
         byKey.remove(
-                new Key(
-                        connection.peerEndpointId, connection.connectionId, connection.dialer));
+                new Key(connection.peerEndpointId, connection.connectionId, connection.dialer));
     }
 
     /** Offers an incoming connection to its service; null when it is refused. */
@@ -54,8 +53,7 @@ final class ConnectionTable {
             long serviceId,
             byte[] offered,
             Acceptor acceptor) {
-        TransportConnection made =
-                new TransportConnection(connectionId, false, peer, serviceId);
+        TransportConnection made = new TransportConnection(connectionId, false, peer, serviceId);
         made.peerPrivateData = offered;
         if (!device.add(made)) {
             return null;

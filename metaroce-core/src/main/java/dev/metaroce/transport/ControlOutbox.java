@@ -3,12 +3,13 @@ package dev.metaroce.transport;
 import dev.metaroce.wire.ControlMessage;
 import dev.metaroce.wire.ControlOpcode;
 import dev.metaroce.wire.NetAddress;
+
 import org.jspecify.annotations.Nullable;
 
 /**
- * Control messages waiting to be sent: a bounded ring of descriptions, encoded when a batch has room.
- * When it is full the newest message is dropped; every control message is asked for again by the side
- * that misses it.
+ * Control messages waiting to be sent: a bounded ring of descriptions, encoded when a batch has
+ * room. When it is full the newest message is dropped; every control message is asked for again by
+ * the side that misses it.
  */
 final class ControlOutbox {
     /** Largest control packet that can wait here. */
@@ -30,9 +31,9 @@ final class ControlOutbox {
 
     /**
      * @param about the connection a REQUEST, RELEASE or DISCONNECT is encoded from, else null
-     * @param token CID and epoch the message is about, or 0
-     * @param code reason code, or 0
-     * @param value retry-after, deadline, position, or 0
+     * @param leaseToken CID and epoch the message is about, or 0
+     * @param reasonCode reason code, or 0
+     * @param number retry-after, deadline, position, or 0
      * @return false when the ring is full
      */
     boolean offer(
@@ -101,5 +102,4 @@ final class ControlOutbox {
     long value() {
         return value[head];
     }
-
 }

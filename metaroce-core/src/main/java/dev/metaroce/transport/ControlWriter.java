@@ -10,7 +10,10 @@ import dev.metaroce.wire.ReclaimReason;
 import dev.metaroce.wire.RequestFields;
 import dev.metaroce.wire.ResetReason;
 import dev.metaroce.wire.TxBatch;
+
 import org.jspecify.annotations.Nullable;
+
+import java.util.Objects;
 
 /** Turns waiting control messages into packets. Owner: the engine thread. */
 final class ControlWriter {
@@ -90,9 +93,7 @@ final class ControlWriter {
                             txTime,
                             ctx,
                             nonce,
-                            DenyReason.of(outbox.code()) instanceof DenyReason known
-                                    ? known
-                                    : DenyReason.POLICY,
+                            Objects.requireNonNull(DenyReason.of(outbox.code())),
                             LeaseServer.versions(),
                             outbox.value(),
                             0);
@@ -124,8 +125,7 @@ final class ControlWriter {
                             epoch,
                             ReclaimReason.QUOTA,
                             outbox.value());
-            case KEEPALIVE ->
-                    ControlMessage.encodeKeepalive(m, at, txTime, ctx, nonce, cid, epoch);
+            case KEEPALIVE -> ControlMessage.encodeKeepalive(m, at, txTime, ctx, nonce, cid, epoch);
             case KEEPALIVE_ACK ->
                     ControlMessage.encodeKeepaliveAck(
                             m, at, txTime, outbox.token(), nonce, device.identity.endpointId());
@@ -149,9 +149,7 @@ final class ControlWriter {
                             device.identity.endpointId(),
                             about == null ? 0 : about.connectionId,
                             about != null && about.dialer);
-            case DISCONNECT_ACK ->
-                    ControlMessage.encodeDisconnectAck(m, at, txTime, ctx, nonce);
+            case DISCONNECT_ACK -> ControlMessage.encodeDisconnectAck(m, at, txTime, ctx, nonce);
         }
     }
-
 }

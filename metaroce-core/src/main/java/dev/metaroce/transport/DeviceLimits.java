@@ -85,8 +85,28 @@ public record DeviceLimits(
     /** Values for software endpoints on ordinary Linux. */
     public static DeviceLimits defaults() {
         return new DeviceLimits(
-                256, 8, 10, 8896, 64, 1024, 64, 4096, 3, ExhaustionPolicy.QUEUE, 0, 0, 1 << 20,
-                MS, 1000 * MS, 10 * MS, 10 * MS, 500 * MS, 4000 * MS, 4 * MS, 50 * US, 32 << 10);
+                256,
+                8,
+                10,
+                8896,
+                64,
+                1024,
+                64,
+                4096,
+                3,
+                ExhaustionPolicy.QUEUE,
+                0,
+                0,
+                1 << 20,
+                MS,
+                1000 * MS,
+                10 * MS,
+                10 * MS,
+                500 * MS,
+                4000 * MS,
+                4 * MS,
+                50 * US,
+                32 << 10);
     }
 
     private static void range(String field, long value, long min, long max) {
@@ -266,10 +286,27 @@ public record DeviceLimits(
 
         public DeviceLimits build() {
             return new DeviceLimits(
-                    contexts, maxPaths, routes, payloadMtu, openMessages, maxWaiters,
-                    maxWaitersPerPeer, maxConnections, profiles, policy, receiveWindowBytes,
-                    inboundRateBitsPerSecond, quotaBytes, quotaTimeNs, packetLifetimeNs,
-                    lingerNs, grantUnusedNs, silenceNs, giveUpNs, rtoFloorNs, ackDelayNs,
+                    contexts,
+                    maxPaths,
+                    routes,
+                    payloadMtu,
+                    openMessages,
+                    maxWaiters,
+                    maxWaitersPerPeer,
+                    maxConnections,
+                    profiles,
+                    policy,
+                    receiveWindowBytes,
+                    inboundRateBitsPerSecond,
+                    quotaBytes,
+                    quotaTimeNs,
+                    packetLifetimeNs,
+                    lingerNs,
+                    grantUnusedNs,
+                    silenceNs,
+                    giveUpNs,
+                    rtoFloorNs,
+                    ackDelayNs,
                     ackBytes);
         }
     }

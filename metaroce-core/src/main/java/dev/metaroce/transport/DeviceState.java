@@ -9,9 +9,11 @@ import dev.metaroce.util.Rng;
 import dev.metaroce.util.TimerTable;
 import dev.metaroce.wire.ControlOpcode;
 import dev.metaroce.wire.NetAddress;
+
+import org.jspecify.annotations.Nullable;
+
 import java.util.Arrays;
 import java.util.function.IntSupplier;
-import org.jspecify.annotations.Nullable;
 
 /**
  * What the machines of one device share: limits, counters, timers, the outbox and the connections.

@@ -13,6 +13,7 @@ import dev.metaroce.wire.Profile;
 import dev.metaroce.wire.ReclaimReason;
 import dev.metaroce.wire.RequestFields;
 import dev.metaroce.wire.ResetReason;
+
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -98,7 +99,7 @@ final class LeaseServer {
         retireOlder(nowNs, source);
         int cid = granted(peer, request.nonce);
         if (cid >= 0) {
-            //= MR-3.4-1
+            // = MR-3.4-1
             sendGrant(cid);
             return;
         }
@@ -166,8 +167,7 @@ final class LeaseServer {
             deny(nowNs, source, DenyReason.NO_SERVICE, 0);
             return null;
         }
-        byte[] offered =
-                java.util.Arrays.copyOf(request.privateData, request.privateLength);
+        byte[] offered = java.util.Arrays.copyOf(request.privateData, request.privateLength);
         TransportConnection made =
                 connections.accept(
                         request.endpointId,
@@ -182,8 +182,7 @@ final class LeaseServer {
         return made;
     }
 
-    private void decide(
-            long nowNs, NetAddress source, int peer, TransportConnection connection) {
+    private void decide(long nowNs, NetAddress source, int peer, TransportConnection connection) {
         int ticket =
                 line.prepare(
                         peer,
@@ -255,8 +254,7 @@ final class LeaseServer {
         connection.rxLease++;
         shares.onGranted(cid);
         device.counters.increment(CounterId.GRANTS);
-        device.event(
-                nowNs, EventId.CID_GRANTED, connection.peer.port(), cid, pool.epoch(cid));
+        device.event(nowNs, EventId.CID_GRANTED, connection.peer.port(), cid, pool.epoch(cid));
         sendGrant(cid);
         armLife(nowNs, cid);
     }
@@ -340,7 +338,7 @@ final class LeaseServer {
 
     /** A REQUEST of another protocol version: told which versions are understood. */
     void denyVersion(long nowNs, PacketMemory m, int at, NetAddress source) {
-        //= MR-3.4-4
+        // = MR-3.4-4
         if (mayReset(nowNs)) {
             request.read(m, at);
             deny(nowNs, source, DenyReason.VERSION, 0);
@@ -368,7 +366,7 @@ final class LeaseServer {
             if (best < 0) {
                 return;
             }
-            //= MR-3.5-1
+            // = MR-3.5-1
             pool.reclaim(best);
             contexts.set(best, RxContexts.RECLAIM_ASKED);
             contexts.restartHeld(best, nowNs);
@@ -376,8 +374,7 @@ final class LeaseServer {
             device.counters.increment(CounterId.RECLAIMS);
             device.event(nowNs, EventId.CID_RECLAIMING, port(best), best, pool.epoch(best));
             sendReclaim(best);
-            device.timers.set(
-                    DeviceState.LIFE_TIMERS + best, nowNs + RECLAIM_REPEAT_NS);
+            device.timers.set(DeviceState.LIFE_TIMERS + best, nowNs + RECLAIM_REPEAT_NS);
         }
     }
 
@@ -411,7 +408,7 @@ final class LeaseServer {
         TransportConnection connection =
                 holds(cid, CommonHeader.epoch(token)) ? contexts.connection(cid) : null;
         if (connection == null) {
-            //= MR-3.3-3
+            // = MR-3.3-3
             sendReleaseAck(source, m, at, nonce, token);
             return;
         }
@@ -488,7 +485,7 @@ final class LeaseServer {
             }
             int ticket = CidPool.ticket(grant);
             peers.hold(line.peer(ticket), -1);
-            //= MR-3.5-2
+            // = MR-3.5-2
             grant(nowNs, CidPool.cid(grant), ticket);
         }
         long nextNs = pool.nextDeadlineNs();
@@ -505,7 +502,7 @@ final class LeaseServer {
                 continue;
             }
             int peer = contexts.peer(cid);
-            //= MR-3.4-3
+            // = MR-3.4-3
             if (peers.endpointId(peer) != request.endpointId
                     && request.incarnation - peers.incarnation(peer) > 0) {
                 expire(nowNs, cid, CounterId.RETIRED);
@@ -528,7 +525,7 @@ final class LeaseServer {
             return;
         }
         if (contexts.has(cid, RxContexts.RECLAIM_ASKED)) {
-            //= MR-3.5-3
+            // = MR-3.5-3
             if (contexts.heldNs(cid, nowNs) >= RECLAIM_DEADLINE_NS
                     || contexts.silenceNs(cid, nowNs) >= 2 * limits.silenceNs()) {
                 expire(nowNs, cid, CounterId.EXPIRED);
@@ -541,12 +538,12 @@ final class LeaseServer {
         long silenceNs = contexts.silenceNs(cid, nowNs);
         if (pool.state(cid) == SlotState.GRANTED) {
             if (silenceNs >= limits.grantUnusedNs() - 4096) {
-                //= MR-3.3-4
+                // = MR-3.3-4
                 expire(nowNs, cid, CounterId.GRANT_UNUSED);
                 return;
             }
         } else if (silenceNs >= 2 * limits.silenceNs()) {
-            //= MR-3.3-5
+            // = MR-3.3-5
             expire(nowNs, cid, CounterId.EXPIRED);
             return;
         } else if (silenceNs >= limits.silenceNs() - 4096) {
@@ -613,10 +610,12 @@ final class LeaseServer {
 
     /** Tells the sender of a packet for a context it does not hold; at most one per millisecond. */
     void resetStale(long nowNs, PacketMemory m, int at, NetAddress to, ResetReason reason) {
-        //= MR-3.2-4
+        // = MR-3.2-4
         if (mayReset(nowNs)) {
             device.counters.increment(CounterId.RESETS_SENT);
-            long proof = (long) CommonHeader.path(m, at) << 32 | CommonHeader.psn(m, at) & 0xFFFF_FFFFL;
+            long proof =
+                    ((long) CommonHeader.path(m, at) << 32)
+                            | Integer.toUnsignedLong(CommonHeader.psn(m, at));
             int token = CommonHeader.ctx(m, at);
             device.send(ControlOpcode.RESET, to, null, 0, proof, token, reason.code(), 0);
         }

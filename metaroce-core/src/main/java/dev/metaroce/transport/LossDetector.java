@@ -3,9 +3,9 @@ package dev.metaroce.transport;
 import dev.metaroce.util.WindowBitmap;
 
 /**
- * Finds lost packets. A path keeps its order, so a packet is lost when one that was sent after it, on
- * the same path, has arrived; the path's guard asks for a few more where a path proved to reorder.
- * Returns facts, sends nothing.
+ * Finds lost packets. A path keeps its order, so a packet is lost when one that was sent after it,
+ * on the same path, has arrived; the path's guard asks for a few more where a path proved to
+ * reorder. Returns facts, sends nothing.
  */
 final class LossDetector {
     private LossDetector() {}

@@ -3,7 +3,6 @@ package dev.metaroce.transport;
 import dev.metaroce.ring.DoorbellList;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.wire.CommonHeader;
-import dev.metaroce.wire.ControlMessage;
 import dev.metaroce.wire.ControlOpcode;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.PacketMemory;
@@ -11,8 +10,9 @@ import dev.metaroce.wire.PacketType;
 import dev.metaroce.wire.TxBatch;
 
 /**
- * The MetaRoCE machines of one device, put together: requester, responder, completer, and both sides
- * of leases. The engine hands it packets that passed the door, timers that expired and room to send.
+ * The MetaRoCE machines of one device, put together: requester, responder, completer, and both
+ * sides of leases. The engine hands it packets that passed the door, timers that expired and room
+ * to send.
  *
  * <p>Owner: the engine thread.
  */
@@ -45,7 +45,7 @@ public final class MetaRoceProtocol {
                         limits.policy(),
                         device.keySource.getAsInt() & 0xFF);
         connections = new ConnectionTable(device);
-        ReceiverShares shares = new ReceiverShares(limits, contexts, pool);
+        ReceiverShares shares = new ReceiverShares(limits, contexts);
         acks = new AckBuilder(device, contexts, shares, pool);
         server = new LeaseServer(device, connections, contexts, pool, shares);
         client = new LeaseClient(device, connections, server);

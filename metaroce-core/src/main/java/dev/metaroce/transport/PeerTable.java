@@ -1,12 +1,13 @@
 package dev.metaroce.transport;
 
 import dev.metaroce.wire.NetAddress;
+
 import org.jspecify.annotations.Nullable;
 
 /**
  * What a target remembers of endpoints that asked for contexts: enough to tell a late copy of a
- * request from a new one. Fixed size: sets of eight entries, the longest unused entry without a lease
- * gives way. Owner: the engine thread.
+ * request from a new one. Fixed size: sets of eight entries, the longest unused entry without a
+ * lease gives way. Owner: the engine thread.
  */
 final class PeerTable {
     private static final int WAYS = 8;
@@ -93,7 +94,7 @@ final class PeerTable {
         if (behind < 0) {
             return true;
         }
-        //= MR-3.4-2
+        // = MR-3.4-2
         return behind < NONCE_WINDOW && (seenNonces[peer] >> behind & 1) == 0;
     }
 

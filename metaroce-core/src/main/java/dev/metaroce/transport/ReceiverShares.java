@@ -4,9 +4,9 @@ import dev.metaroce.congestion.FairShare;
 import dev.metaroce.wire.AckHeader;
 
 /**
- * What a target allows its senders: an equal part of its socket buffer as window, and a fair share of
- * its inbound rate as hint. Worked out anew when an acknowledgement is due and the last answer is
- * older than a period, so that an idle device does nothing. Owner: the engine thread.
+ * What a target allows its senders: an equal part of its socket buffer as window, and a fair share
+ * of its inbound rate as hint. Worked out anew when an acknowledgement is due and the last answer
+ * is older than a period, so that an idle device does nothing. Owner: the engine thread.
  */
 final class ReceiverShares {
     private static final long PERIOD_NS = 1_000_000;
@@ -16,7 +16,6 @@ final class ReceiverShares {
 
     private final DeviceLimits limits;
     private final RxContexts contexts;
-    private final CidPool pool;
     private final long[] lastBytes;
     private final int[] active;
     private final long[] demand;
@@ -26,10 +25,9 @@ final class ReceiverShares {
     private int windowKib;
     private boolean fresh;
 
-    ReceiverShares(DeviceLimits limits, RxContexts contexts, CidPool pool) {
+    ReceiverShares(DeviceLimits limits, RxContexts contexts) {
         this.limits = limits;
         this.contexts = contexts;
-        this.pool = pool;
         int flows = limits.inboundRateBitsPerSecond() > 0 ? limits.contexts() : 0;
         lastBytes = new long[flows];
         demand = new long[flows];
@@ -76,11 +74,11 @@ final class ReceiverShares {
         if (limits.receiveWindowBytes() == 0) {
             return AckHeader.WINDOW_NONE;
         }
-        long kib = limits.receiveWindowBytes() / senders >> 10;
-        return (int) Math.clamp(kib, MIN_WINDOW_KIB, AckHeader.WINDOW_NONE - 1);
+        long kib = limits.receiveWindowBytes() / senders / 1024;
+        return Math.clamp(kib, MIN_WINDOW_KIB, AckHeader.WINDOW_NONE - 1);
     }
 
-    //= MR-5.4-1
+    // = MR-5.4-1
     private void giveHints(int count, long elapsedNs) {
         for (int i = 0; i < count; i++) {
             int cid = active[i];
@@ -88,8 +86,7 @@ final class ReceiverShares {
             lastBytes[cid] = contexts.payloadBytes(cid);
             long rate = (long) (bytes * 8e9 / elapsedNs);
             int hint = contexts.rateHint(cid);
-            boolean uses =
-                    hint == AckHeader.RATE_NONE || rate > hint * 1_000_000L / 10 * 9;
+            boolean uses = hint == AckHeader.RATE_NONE || rate > hint * 1_000_000L / 10 * 9;
             demand[i] = uses ? UNLIMITED : rate + rate / 4 + 1;
         }
         long capacity = limits.inboundRateBitsPerSecond() / 100 * 95;

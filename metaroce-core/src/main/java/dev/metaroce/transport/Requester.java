@@ -10,14 +10,18 @@ import dev.metaroce.wire.Opcode;
 import dev.metaroce.wire.PacketMemory;
 import dev.metaroce.wire.PacketType;
 import dev.metaroce.wire.TxBatch;
+
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes the packets of an initiator: probes, then what was lost, then new parts of posted work, each
- * under window, pacer and the target's own limit. Owner: the engine thread.
+ * Makes the packets of an initiator: probes, then what was lost, then new parts of posted work,
+ * each under window, pacer and the target's own limit. Owner: the engine thread.
  */
 final class Requester {
-    /** New packets on one path in a row: long enough for segmentation offload, short enough to spray. */
+    /**
+     * New packets on one path in a row: long enough for segmentation offload, short enough to
+     * spray.
+     */
     private static final int RUN_PACKETS = 32;
 
     /** Packets of one stream in a row before the next stream has its turn. */
@@ -36,8 +40,8 @@ final class Requester {
      * Appends packets of one connection.
      *
      * @param budget most packets to append
-     * @return packets appended; fewer than the budget with room in the batch means that nothing more
-     *     may be sent now
+     * @return packets appended; fewer than the budget with room in the batch means that nothing
+     *     more may be sent now
      */
     int pollTransmit(long nowNs, TransportConnection c, TxBatch batch, int budget) {
         TxLease lease = c.lease;
@@ -109,10 +113,8 @@ final class Requester {
                     && sent < RUN_PACKETS
                     && lease.admits(lease.mtu)
                     && batch.hasRoom(
-                            DataHeader.MAX_HEADER_BYTES
-                                    + lease.mtu
-                                    + CommonHeader.TRAILER_BYTES)) {
-                //= MR-4.3-2
+                            DataHeader.MAX_HEADER_BYTES + lease.mtu + CommonHeader.TRAILER_BYTES)) {
+                // = MR-4.3-2
                 int psn = path.takeLost();
                 boolean ask = path.lostCount() == 0 || path.state.freeWindow() == 1;
                 emit(nowNs, lease, i, psn, ask ? Flags.RETX | Flags.ACK_REQ : Flags.RETX, batch);
@@ -151,7 +153,9 @@ final class Requester {
         return sent;
     }
 
-    /** The path for new packets; one whose PSN window is full is no choice even when it has room. */
+    /**
+     * The path for new packets; one whose PSN window is full is no choice even when it has room.
+     */
     private int choosePath(TxLease lease) {
         for (int tries = 0; tries < lease.pathCount; tries++) {
             int choice = lease.selector.next(lease.states, lease.pathCount);
@@ -199,8 +203,7 @@ final class Requester {
         int bytes = nextBytes(stream, lease);
         if (!stream.isMidMessage()) {
             boolean single = stream.sendQueue().length(seq) <= lease.mtu;
-            stream.begin(
-                    c.leaseNumber, single ? DataHeader.NO_SLOT : lease.takeMessageSlot());
+            stream.begin(c.leaseNumber, single ? DataHeader.NO_SLOT : lease.takeMessageSlot());
         }
         int psn = path.assign(stream, seq, stream.sendOffset(), bytes);
         stream.cut(bytes);
@@ -238,7 +241,7 @@ final class Requester {
                         lease.states[pathId].route(),
                         true,
                         CommonHeader.MIN_PACKET_BYTES);
-        //= MR-4.5-4
+        // = MR-4.5-4
         CommonHeader.encode(
                 batch.memory(),
                 at,
@@ -318,7 +321,8 @@ final class Requester {
         if (filled) {
             CommonHeader.seal(m, at, header + bytes);
         } else {
-            // The region was closed under posted work. The packet goes out without a valid CRC, which
+            // The region was closed under posted work. The packet goes out without a valid CRC,
+            // which
             // nobody accepts, and the stream fails before this PSN could be made again.
             stream.connection().noteLocalFault(stream, seq);
         }

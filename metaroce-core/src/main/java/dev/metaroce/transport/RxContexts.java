@@ -1,7 +1,7 @@
 package dev.metaroce.transport;
 
 import dev.metaroce.util.WindowBitmap;
-import dev.metaroce.wire.NetAddress;
+
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
  *                   2..5 bitmap of the 256 PSNs after the expected one
  * </pre>
  *
- * <p>Profile S needs the slot and two words of one path: 64 B. Profile M needs 48 B and 48 B per path.
- * Owner: the engine thread.
+ * <p>Profile S needs the slot and two words of one path: 64 B. Profile M needs 48 B and 48 B per
+ * path. Owner: the engine thread.
  */
 final class RxContexts {
     static final int SLOT_WORDS = 6;
@@ -65,7 +65,7 @@ final class RxContexts {
 
     /** Bytes of all tables once the first context was granted. */
     long bytes() {
-        return (long) contexts * (Long.BYTES * (stride + openMessages) + Integer.BYTES * 2L);
+        return contexts * (Long.BYTES * ((long) stride + openMessages) + 2L * Integer.BYTES);
     }
 
     void init(
@@ -90,7 +90,7 @@ final class RxContexts {
                 (long) srcCtx << 48
                         | (long) paths << 40
                         | (selective ? 1L << 32 : 0)
-                        | initialPsn & 0xFFFF_FFFFL;
+                        | Integer.toUnsignedLong(initialPsn);
         words[at + 2] = 0;
         words[at + 3] = coarse(nowNs) << 32 | coarse(nowNs);
         words[at + 4] = 0;
@@ -170,7 +170,7 @@ final class RxContexts {
         int at = cid * stride + 5;
         if (rateHint(cid) != hint) {
             int seq = (hintSeq(cid) + 1) & 0xFF;
-            words[at] = words[at] & ~0xFFFF_FFFFL | (long) hint << 8 | seq;
+            words[at] = (words[at] & ~0xFFFF_FFFFL) | ((long) hint << 8) | seq;
         }
     }
 
@@ -180,7 +180,7 @@ final class RxContexts {
 
     void heard(int cid, long nowNs) {
         int at = cid * stride + 3;
-        words[at] = words[at] & 0xFFFF_FFFFL | coarse(nowNs) << 32;
+        words[at] = (words[at] & 0xFFFF_FFFFL) | (coarse(nowNs) << 32);
     }
 
     /** Nanoseconds since the holder was last heard, to 4 us, never negative. */
@@ -196,7 +196,7 @@ final class RxContexts {
     /** The time held counts from now on: the holder was asked to give the context back. */
     void restartHeld(int cid, long nowNs) {
         int at = cid * stride + 3;
-        words[at] = words[at] & ~0xFFFF_FFFFL | coarse(nowNs);
+        words[at] = (words[at] & ~0xFFFF_FFFFL) | coarse(nowNs);
     }
 
     private static long elapsedNs(int then, long nowNs) {
@@ -234,8 +234,7 @@ final class RxContexts {
 
     /** After an acknowledgement went out: nothing is owed, CE states stay. */
     void settleAcks(int cid) {
-        words[cid * stride + 4] &=
-                0x0000_FFFF_0000_FFFFL & ~(long) (ACK_NOW | ACK_LISTED);
+        words[cid * stride + 4] &= 0x0000_FFFF_0000_FFFFL & ~(long) (ACK_NOW | ACK_LISTED);
     }
 
     boolean has(int cid, int flag) {
@@ -275,9 +274,9 @@ final class RxContexts {
 
     void arrived(int cid, int path, int txTime, int arrivalTime, boolean ce) {
         int at = path(cid, path);
-        words[at + 1] = (long) txTime << 32 | arrivalTime & 0xFFFF_FFFFL;
+        words[at + 1] = ((long) txTime << 32) | Integer.toUnsignedLong(arrivalTime);
         if (ce) {
-            words[at] = words[at] & ~0xFFFF_FFFFL | (words[at] + 1) & 0xFFFF_FFFFL;
+            words[at] = (words[at] & ~0xFFFF_FFFFL) | ((words[at] + 1) & 0xFFFF_FFFFL);
         }
     }
 

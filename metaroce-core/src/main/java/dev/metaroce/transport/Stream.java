@@ -7,13 +7,15 @@ import dev.metaroce.ring.WcStatus;
 import dev.metaroce.ring.WorkQueue;
 import dev.metaroce.util.WindowBitmap;
 import dev.metaroce.wire.Opcode;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
+
 import org.jspecify.annotations.Nullable;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+
 /**
- * One ordered stream of messages of a connection: the engine's side of a queue pair. As initiator it
- * cuts posted work into packets and completes it in post order; as target it counts messages and
+ * One ordered stream of messages of a connection: the engine's side of a queue pair. As initiator
+ * it cuts posted work into packets and completes it in post order; as target it counts messages and
  * completes receives in message order.
  *
  * <p>Applications touch the two work queues and the bell; all else belongs to the engine thread.
@@ -162,7 +164,9 @@ public final class Stream {
         }
     }
 
-    /** True when a packet of this stream could be cut now; {@code freeSlot} as in {@link #begin}. */
+    /**
+     * True when a packet of this stream could be cut now; {@code freeSlot} as in {@link #begin}.
+     */
     boolean hasWork(boolean newMessages, boolean freeSlot, long nowNs, int mtu) {
         if (error || (notReadyCount > 0 && pausedUntilNs - nowNs > 0)) {
             return false;
@@ -248,7 +252,9 @@ public final class Stream {
         return messageSlot[sendQueue.index(seq)] & 0xFFFF;
     }
 
-    /** One packet of request {@code seq} was acknowledged; true when the request is now finished. */
+    /**
+     * One packet of request {@code seq} was acknowledged; true when the request is now finished.
+     */
     boolean onPacketAcked(long seq) {
         if (error || seq < headSeq) {
             return false;
@@ -302,8 +308,8 @@ public final class Stream {
     }
 
     /**
-     * Puts the stream into the error state: request {@code failed} (or the oldest one, when -1) ends
-     * with {@code status}, all others are flushed, in post order.
+     * Puts the stream into the error state: request {@code failed} (or the oldest one, when -1)
+     * ends with {@code status}, all others are flushed, in post order.
      */
     void fail(long failed, WcStatus status) {
         if (!error) {
@@ -365,12 +371,13 @@ public final class Stream {
     boolean isOpenMessage(int messageNumber) {
         int ahead = messageNumber - rxNextMsn;
         return ahead == 0
-                || (ahead > 0
-                        && ahead < MESSAGE_WINDOW
-                        && !WindowBitmap.get(rxDone, 0, ahead - 1));
+                || (ahead > 0 && ahead < MESSAGE_WINDOW && !WindowBitmap.get(rxDone, 0, ahead - 1));
     }
 
-    /** Sequence number in the receive queue of the receive with this wire number, or -1: none posted. */
+    /**
+     * Sequence number in the receive queue of the receive with this wire number, or -1: none
+     * posted.
+     */
     long postedReceive(int wireNumber) {
         long seq = rxBase + Integer.toUnsignedLong(wireNumber);
         return seq >= rxHead && seq < receiveQueue.tail() ? seq : -1;

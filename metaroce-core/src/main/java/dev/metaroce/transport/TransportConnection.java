@@ -2,14 +2,16 @@ package dev.metaroce.transport;
 
 import dev.metaroce.ring.CompletionRing;
 import dev.metaroce.wire.NetAddress;
+
+import org.jspecify.annotations.Nullable;
+
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.Arrays;
-import org.jspecify.annotations.Nullable;
 
 /**
- * The lasting relation of two endpoints: its streams, and the state of the lease it holds, or wants,
- * at the peer. Between leases it is host memory and nothing else.
+ * The lasting relation of two endpoints: its streams, and the state of the lease it holds, or
+ * wants, at the peer. Between leases it is host memory and nothing else.
  *
  * <p>Owner: the engine thread. The public queries may come from any thread.
  */
@@ -76,11 +78,7 @@ public final class TransportConnection {
     @Nullable TransportConnection nextReady;
     boolean isReady;
 
-    TransportConnection(
-            long connectionId,
-            boolean dialer,
-            NetAddress peer,
-            long serviceId) {
+    TransportConnection(long connectionId, boolean dialer, NetAddress peer, long serviceId) {
         this.connectionId = connectionId;
         this.dialer = dialer;
         this.peer = peer;
@@ -163,8 +161,7 @@ public final class TransportConnection {
                         "the connection has 65536 queue pairs: open another connection");
             }
             Stream stream =
-                    new Stream(
-                            before.length, this, domain, send, receive, sendDepth, receiveDepth);
+                    new Stream(before.length, this, domain, send, receive, sendDepth, receiveDepth);
             Stream[] after = Arrays.copyOf(before, before.length + 1);
             after[before.length] = stream;
             if (STREAMS.compareAndSet(this, before, after)) {

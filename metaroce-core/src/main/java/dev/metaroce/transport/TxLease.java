@@ -17,9 +17,9 @@ final class TxLease {
     private static final int PACER_BURST_BYTES = 64 << 10;
 
     /**
-     * What a packet costs in a kernel socket buffer beside its payload: headers and bookkeeping, about
-     * 0.5 to 0.8 KiB on Linux. Without it a flood of small packets would overrun the buffer long
-     * before its bytes fill the window.
+     * What a packet costs in a kernel socket buffer beside its payload: headers and bookkeeping,
+     * about 0.5 to 0.8 KiB on Linux. Without it a flood of small packets would overrun the buffer
+     * long before its bytes fill the window.
      */
     private static final int PACKET_OVERHEAD_BYTES = 512;
 
@@ -79,8 +79,7 @@ final class TxLease {
 
     /** What the target allows now, from GRANT or ACK. */
     void allow(int windowKib, int rateHintMbps) {
-        windowBytes =
-                windowKib == AckHeader.WINDOW_NONE ? Long.MAX_VALUE : (long) windowKib << 10;
+        windowBytes = windowKib == AckHeader.WINDOW_NONE ? Long.MAX_VALUE : (long) windowKib << 10;
         rateBitsPerSecond =
                 rateHintMbps == AckHeader.RATE_NONE
                         ? Long.MAX_VALUE
@@ -93,8 +92,7 @@ final class TxLease {
 
     /** True when the target's window has room for a packet; one may always be on the way. */
     boolean admits(int bytes) {
-        return inFlightBytes == 0
-                || inFlightBytes + bytes + PACKET_OVERHEAD_BYTES <= windowBytes;
+        return inFlightBytes == 0 || inFlightBytes + bytes + PACKET_OVERHEAD_BYTES <= windowBytes;
     }
 
     void onSent(int bytes) {
@@ -133,4 +131,5 @@ final class TxLease {
     void freeMessageSlot(int slot) {
         openBits[slot >> 6] &= ~(1L << (slot & 63));
         openCount--;
-    }}
+    }
+}

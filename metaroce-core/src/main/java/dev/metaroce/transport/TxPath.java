@@ -2,12 +2,13 @@ package dev.metaroce.transport;
 
 import dev.metaroce.path.PathState;
 import dev.metaroce.util.WindowBitmap;
+
 import org.jspecify.annotations.Nullable;
 
 /**
- * The sending end of a path: a sequence of PSNs and, for each one unacknowledged, which part of which
- * work request it carries, so that the packet can be made again at any time. The bytes themselves stay
- * in registered memory.
+ * The sending end of a path: a sequence of PSNs and, for each one unacknowledged, which part of
+ * which work request it carries, so that the packet can be made again at any time. The bytes
+ * themselves stay in registered memory.
  *
  * <p>Owner: the engine thread.
  */

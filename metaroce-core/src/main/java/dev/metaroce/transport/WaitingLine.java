@@ -1,12 +1,14 @@
 package dev.metaroce.transport;
 
 import dev.metaroce.util.Invariant;
-import java.util.Objects;
+
 import org.jspecify.annotations.Nullable;
 
+import java.util.Objects;
+
 /**
- * The requests behind the tickets of the CID pool's waiting line: what is needed to grant later. Fixed
- * size, allocated when the first request comes. Owner: the engine thread.
+ * The requests behind the tickets of the CID pool's waiting line: what is needed to grant later.
+ * Fixed size, allocated when the first request comes. Owner: the engine thread.
  */
 final class WaitingLine {
     private final int capacity;

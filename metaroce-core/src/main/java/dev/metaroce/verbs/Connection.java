@@ -5,8 +5,8 @@ import dev.metaroce.transport.TransportConnection;
 import dev.metaroce.wire.NetAddress;
 
 /**
- * A lasting relation of two endpoints. It costs host memory only: a context id is leased while there
- * is work and given back afterwards.
+ * A lasting relation of two endpoints. It costs host memory only: a context id is leased while
+ * there is work and given back afterwards.
  *
  * <p>Queries may come from any thread.
  */
@@ -74,8 +74,8 @@ public final class Connection {
     }
 
     /**
-     * Ends the connection: posted work is finished first, then the lease is released and the peer is
-     * told. Returns at once; {@link #state()} becomes CLOSED.
+     * Ends the connection: posted work is finished first, then the lease is released and the peer
+     * is told. Returns at once; {@link #state()} becomes CLOSED.
      */
     public void close() {
         device.close(transport);

@@ -1,11 +1,13 @@
 package dev.metaroce.verbs;
 
-/** Decides about incoming connections of a service; called on the engine's thread, must not block. */
+/**
+ * Decides about incoming connections of a service; called on the engine's thread, must not block.
+ */
 @FunctionalInterface
 public interface ConnectionHandler {
     /**
-     * A peer asks for a connection. Create the queue pairs here, so that they exist before the first
-     * packet.
+     * A peer asks for a connection. Create the queue pairs here, so that they exist before the
+     * first packet.
      *
      * @param connection the new connection; keep it to answer
      * @param privateData what the peer gave to connect, 0..64 bytes

@@ -3,8 +3,8 @@ package dev.metaroce.verbs;
 import java.util.function.BooleanSupplier;
 
 /**
- * What moves a device's engine: a thread with sockets, the application's own polling, or a simulator.
- * Implemented by {@code metaroce-net} and the simulator, not by applications.
+ * What moves a device's engine: a thread with sockets, the application's own polling, or a
+ * simulator. Implemented by {@code metaroce-net} and the simulator, not by applications.
  */
 public interface Driver {
     /**

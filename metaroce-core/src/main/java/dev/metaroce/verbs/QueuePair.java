@@ -5,11 +5,12 @@ import dev.metaroce.ring.PostResult;
 import dev.metaroce.ring.WorkQueue;
 import dev.metaroce.transport.Stream;
 import dev.metaroce.wire.Opcode;
+
 import org.jspecify.annotations.Nullable;
 
 /**
- * A send queue and a receive queue: one independent, ordered stream of messages inside a connection.
- * The queue pairs of both ends with the same stream number talk to each other.
+ * A send queue and a receive queue: one independent, ordered stream of messages inside a
+ * connection. The queue pairs of both ends with the same stream number talk to each other.
  *
  * <p>Posting never blocks. One thread at a time may post sends and one may post receives. A buffer
  * belongs to the device from its post until its completion was polled.
@@ -47,15 +48,18 @@ public final class QueuePair {
         return stream.inError();
     }
 
-    /** RDMA WRITE with a completion; see {@link #postWrite(long, MemoryRegion, long, long, long, int, boolean)}. */
+    /**
+     * RDMA WRITE with a completion; see {@link #postWrite(long, MemoryRegion, long, long, long,
+     * int, boolean)}.
+     */
     public PostResult postWrite(
             long wrId, MemoryRegion local, long offset, long length, long remoteAddress, int rkey) {
         return postWrite(wrId, local, offset, length, remoteAddress, rkey, true);
     }
 
     /**
-     * RDMA WRITE: copies {@code length} bytes from {@code local} at {@code offset} to the peer's memory.
-     * The peer's application is not told.
+     * RDMA WRITE: copies {@code length} bytes from {@code local} at {@code offset} to the peer's
+     * memory. The peer's application is not told.
      *
      * @param wrId the caller's number, returned by the completion
      * @param length 0..2^31 bytes

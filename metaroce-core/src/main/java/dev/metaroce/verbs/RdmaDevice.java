@@ -7,15 +7,16 @@ import dev.metaroce.transport.DeviceLimits;
 import dev.metaroce.transport.Stream;
 import dev.metaroce.transport.TransportConnection;
 import dev.metaroce.wire.NetAddress;
+
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * An RDMA endpoint: memory registration, connections, queue pairs. Obtained from {@code
  * UdpDevice.open} (real sockets) or from a simulator.
  *
- * <p>Two drive modes. With a driver thread, everything runs by itself. In inline mode nothing happens
- * unless the application calls {@link #progress()}, on one thread that is then the engine's thread;
- * this saves the hand-over between threads.
+ * <p>Two drive modes. With a driver thread, everything runs by itself. In inline mode nothing
+ * happens unless the application calls {@link #progress()}, on one thread that is then the engine's
+ * thread; this saves the hand-over between threads.
  */
 public final class RdmaDevice implements AutoCloseable {
     private final Engine engine;
@@ -40,8 +41,8 @@ public final class RdmaDevice implements AutoCloseable {
     }
 
     /**
-     * Starts to connect; returns at once. Create queue pairs right away if you like: work may be posted
-     * while the connection is CONNECTING.
+     * Starts to connect; returns at once. Create queue pairs right away if you like: work may be
+     * posted while the connection is CONNECTING.
      *
      * @param serviceId number of the service at the target
      * @param privateData 0..64 bytes for the target's handler

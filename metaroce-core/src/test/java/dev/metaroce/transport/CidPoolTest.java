@@ -106,8 +106,14 @@ class CidPoolTest {
         CidPool pool = pool(1);
         cycle(pool, 10, 127);
         pool.request(10, 0, 0);
+        CidPool younger = pool(1);
+        cycle(younger, 10, 127);
+        younger.request(10, 0, 0);
 
         pool.release(10 + LIFETIME_NS, 0);
+        younger.release(10 + LIFETIME_NS - 1, 0);
+
+        assertThat(younger.state(0)).isEqualTo(SlotState.QUARANTINED);
 
         assertThat(pool.state(0)).isEqualTo(SlotState.FREE);
         assertThat(pool.nextDeadlineNs()).isEqualTo(Long.MAX_VALUE);

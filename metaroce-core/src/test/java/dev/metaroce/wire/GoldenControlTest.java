@@ -120,15 +120,7 @@ class GoldenControlTest {
         int[] finalPsn = {1, -1, 0x1020_3047, 99};
         int bytes =
                 ControlMessage.encodeRelease(
-                        memory,
-                        AT,
-                        0xCAFE_0007,
-                        TOKEN,
-                        NONCE,
-                        ENDPOINT,
-                        0x1234,
-                        finalPsn,
-                        3);
+                        memory, AT, 0xCAFE_0007, TOKEN, NONCE, ENDPOINT, 0x1234, finalPsn, 3);
         assertGolden(SamplePackets.RELEASE, bytes, ControlOpcode.RELEASE, TOKEN);
 
         assertThat(ControlMessage.releaseEndpointId(memory, AT)).isEqualTo(ENDPOINT);

@@ -7,6 +7,8 @@ import dev.metaroce.wire.SamplePackets.Sample;
 
 import org.junit.jupiter.api.Test;
 
+import java.util.Arrays;
+
 /** Each rule of a well-formed packet, broken alone. */
 class WellFormedTest {
     private static final int FLAGS = 1;
@@ -42,6 +44,7 @@ class WellFormedTest {
         assertMessage(write, 7, 10, 1, false, false);
         assertMessage(write, 8, 10, 1, true, false);
         assertMessage(write, 8, 10, 1, false, false);
+        assertMessage(write, 0, 0, 1, false, false);
         // Sums that only fit into more than 32 bits.
         assertMessage(write, 0xFFFF_FFFCL, 0xFFFF_FFFFL, 1, true, true);
         assertMessage(write, 0xFFFF_FFFDL, 0, 1, true, false);
@@ -57,6 +60,21 @@ class WellFormedTest {
         assertMessage(empty, 0, 0, 0, true, false);
         assertMessage(empty, 5, 5, 1, true, false);
         assertMessage(empty, 0, 0, DataHeader.NO_SLOT, false, false);
+    }
+
+    // MR-2.3-2
+    @Test
+    void headersCutShortAreMalformedEvenWhenTheOffsetMakesUpForIt() {
+        for (Sample sample : new Sample[] {SamplePackets.WRITE, SamplePackets.SEND}) {
+            Opcode op = sample.equals(SamplePackets.WRITE) ? Opcode.WRITE : Opcode.SEND;
+            for (int missing = 1; missing <= op.headerBytes() - 32; missing++) {
+                byte[] cut = Arrays.copyOf(sample.bytes(), op.headerBytes() - missing + 4);
+                PacketMemory memory = PacketBytes.exactly(cut);
+                DataHeader.encodeMessage(memory, 0, 7, missing, 0, 0, 0);
+                assertVerdict(
+                        PacketBytes.bytes(memory, 0, cut.length), false, sample + " -" + missing);
+            }
+        }
     }
 
     // MR-2.3-9
