@@ -13,6 +13,11 @@ public final class Digest {
 
     /** The hash in lower-case hexadecimal. */
     public static String sha256(MemorySegment memory) {
+        return sha256(memory, () -> {});
+    }
+
+    /** The same; calls {@code between} after each MiB, for what must not wait so long. */
+    public static String sha256(MemorySegment memory, Runnable between) {
         MessageDigest digest;
         try {
             digest = MessageDigest.getInstance("SHA-256");
@@ -22,6 +27,7 @@ public final class Digest {
         for (long at = 0; at < memory.byteSize(); at += CHUNK_BYTES) {
             long bytes = Math.min(CHUNK_BYTES, memory.byteSize() - at);
             digest.update(memory.asSlice(at, bytes).asByteBuffer());
+            between.run();
         }
         return HexFormat.of().formatHex(digest.digest());
     }

@@ -64,7 +64,7 @@ public final class DemoReceiverCommand implements Callable<Integer> {
         ChildJvm.endWithParent();
         PrintWriter out = spec.commandLine().getOut();
         DeviceOptions options =
-                DeviceOptions.builder()
+                Endpoint.options()
                         .bind("127.0.0.1")
                         .port(0)
                         .profiles(profile.code())
@@ -112,7 +112,7 @@ public final class DemoReceiverCommand implements Callable<Integer> {
             QueuePair pair = (QueuePair) completion.owner();
             throw LinkFailure.of(pair.connection(), "the file", completion);
         }
-        String hash = Digest.sha256(region.segment());
+        String hash = Digest.sha256(region.segment(), device::progress);
         talk.send(
                 new DemoMessage(
                         null,

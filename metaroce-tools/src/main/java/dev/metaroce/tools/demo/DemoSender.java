@@ -66,7 +66,7 @@ final class DemoSender implements AutoCloseable {
                 };
         endpoint =
                 Endpoint.open(
-                        DeviceOptions.builder()
+                        Endpoint.options()
                                 .bind("127.0.0.1")
                                 .port(0)
                                 .profiles(profile.code())

@@ -104,7 +104,7 @@ public final class DevInfoCommand implements Callable<Integer>, JsonReporter {
     private static long tableBytes() {
         try (dev.metaroce.tools.link.Endpoint endpoint =
                 dev.metaroce.tools.link.Endpoint.open(
-                        dev.metaroce.net.DeviceOptions.builder()
+                        dev.metaroce.tools.link.Endpoint.options()
                                 .port(0)
                                 .driveMode(dev.metaroce.net.DriveMode.INLINE)
                                 .build())) {

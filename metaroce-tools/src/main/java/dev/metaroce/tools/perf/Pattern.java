@@ -10,30 +10,36 @@ final class Pattern {
 
     private Pattern() {}
 
-    static void fill(MemorySegment memory, long offset, long bytes, long seed) {
+    /** Writes a whole message at {@code base}. */
+    static void fill(MemorySegment memory, long base, long bytes, long seed) {
         long whole = bytes & -Long.BYTES;
         for (long i = 0; i < whole; i += Long.BYTES) {
-            memory.set(LONG, offset + i, word(seed, i));
+            memory.set(LONG, base + i, word(seed, i));
         }
         for (long i = whole; i < bytes; i++) {
-            memory.set(ValueLayout.JAVA_BYTE, offset + i, tail(seed, i));
+            memory.set(ValueLayout.JAVA_BYTE, base + i, tail(seed, i));
         }
     }
 
-    /** Offset of the first byte that differs (of its 8-byte group), or -1 when all are right. */
-    static long firstDifference(MemorySegment memory, long offset, long bytes, long seed) {
-        long whole = bytes & -Long.BYTES;
-        for (long i = 0; i < whole; i += Long.BYTES) {
-            if (memory.get(LONG, offset + i) != word(seed, i)) {
-                return i;
+    /**
+     * True when bytes {@code from} to {@code from + bytes} of the message at {@code base} are right.
+     *
+     * @param from a multiple of 8
+     * @param bytes a multiple of 8, except at the end of the message
+     */
+    static boolean matches(MemorySegment memory, long base, long from, long bytes, long seed) {
+        long whole = from + (bytes & -Long.BYTES);
+        for (long i = from; i < whole; i += Long.BYTES) {
+            if (memory.get(LONG, base + i) != word(seed, i)) {
+                return false;
             }
         }
-        for (long i = whole; i < bytes; i++) {
-            if (memory.get(ValueLayout.JAVA_BYTE, offset + i) != tail(seed, i)) {
-                return i;
+        for (long i = whole; i < from + bytes; i++) {
+            if (memory.get(ValueLayout.JAVA_BYTE, base + i) != tail(seed, i)) {
+                return false;
             }
         }
-        return -1;
+        return true;
     }
 
     /** Never 0, so that memory that was not written never looks right. */

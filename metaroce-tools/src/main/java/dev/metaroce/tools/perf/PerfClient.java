@@ -3,6 +3,7 @@ package dev.metaroce.tools.perf;
 import dev.metaroce.event.Counters;
 import dev.metaroce.event.EventId;
 import dev.metaroce.memory.Access;
+import dev.metaroce.memory.RegionDescriptor;
 import dev.metaroce.net.Addresses;
 import dev.metaroce.net.DeviceOptions;
 import dev.metaroce.tools.cli.ToolException;
@@ -185,15 +186,16 @@ final class PerfClient implements AutoCloseable {
      */
     Measured measure(long messageBytes, long iterations, long durationNs, boolean verify) {
         PingPong game = null;
-        if (parameters.test().isLatency()) {
-            game = new PingPong(peers.getFirst(), messageBytes);
+        boolean latencyTest = parameters.test().isLatency();
+        if (latencyTest) {
+            Peer peer = peers.getFirst();
+            game = new PingPong(peer, messageBytes, peer.connection.payloadMtu());
             game.prepare();
         }
         for (Peer peer : peers) {
-            boolean tellsMemory = parameters.test().isLatency();
-            peer.channel.send(
-                    PerfMessage.row(
-                            messageBytes, tellsMemory ? peer.memory().descriptor() : null));
+            RegionDescriptor pongTarget = latencyTest ? peer.memory().descriptor() : null;
+            int pieceBytes = peer.connection.payloadMtu();
+            peer.channel.send(PerfMessage.row(messageBytes, pieceBytes, pongTarget));
         }
         for (PerfMessage ready : answers(PerfMessage.Kind.READY)) {
             if (ready.region() == null) {

@@ -6,10 +6,19 @@ import org.jspecify.annotations.Nullable;
 
 import java.util.Map;
 
-/** What client and server of a perf run say to each other, in turns, beside the data. */
+/**
+ * What client and server of a perf run say to each other, in turns, beside the data.
+ *
+ * @param messageBytes size of the row's messages
+ * @param pieceBytes payload bytes per packet, which both ends agreed on when they connected
+ * @param verify the server is to compare its memory with the test data
+ * @param region memory of the sender of this message
+ * @param report what the server saw
+ */
 record PerfMessage(
         Kind kind,
         long messageBytes,
+        int pieceBytes,
         boolean verify,
         @Nullable RegionDescriptor region,
         @Nullable ServerReport report) {
@@ -43,23 +52,24 @@ record PerfMessage(
             Map<String, Long> counters,
             Map<String, Long> events) {}
 
-    static PerfMessage row(long messageBytes, @Nullable RegionDescriptor pongTarget) {
-        return new PerfMessage(Kind.ROW, messageBytes, false, pongTarget, null);
+    static PerfMessage row(
+            long messageBytes, int pieceBytes, @Nullable RegionDescriptor pongTarget) {
+        return new PerfMessage(Kind.ROW, messageBytes, pieceBytes, false, pongTarget, null);
     }
 
     static PerfMessage ready(RegionDescriptor region) {
-        return new PerfMessage(Kind.READY, 0, false, region, null);
+        return new PerfMessage(Kind.READY, 0, 0, false, region, null);
     }
 
     static PerfMessage rowEnd(boolean verify) {
-        return new PerfMessage(Kind.ROW_END, 0, verify, null, null);
+        return new PerfMessage(Kind.ROW_END, 0, 0, verify, null, null);
     }
 
     static PerfMessage report(ServerReport report) {
-        return new PerfMessage(Kind.REPORT, 0, false, null, report);
+        return new PerfMessage(Kind.REPORT, 0, 0, false, null, report);
     }
 
     static PerfMessage bye() {
-        return new PerfMessage(Kind.BYE, 0, false, null, null);
+        return new PerfMessage(Kind.BYE, 0, 0, false, null, null);
     }
 }

@@ -19,6 +19,8 @@ import java.util.List;
  * #turn} on the server's thread; never blocks.
  */
 final class PerfSession {
+    private static final long CHECK_BYTES = 1 << 20;
+
     private final Peer peer;
     private final PerfServer server;
     private final PerfTest test;
@@ -140,13 +142,13 @@ final class PerfSession {
     private void beginRow(PerfMessage message) {
         messageBytes = message.messageBytes();
         peer.remote = message.region();
-        prepareMemory();
+        prepareMemory(message.pieceBytes());
         rowStart = snapshot();
         inRow = true;
         peer.channel.send(PerfMessage.ready(peer.memory().descriptor()));
     }
 
-    private void prepareMemory() {
+    private void prepareMemory(int pieceBytes) {
         PerfParameters parameters = peer.parameters;
         boolean first = !peer.hasMemory();
         if (test.isLatency()) {
@@ -154,7 +156,7 @@ final class PerfSession {
                 peer.allocate(
                         PingPong.memoryBytes(parameters), Access.LOCAL_WRITE | Access.REMOTE_WRITE);
             }
-            game = new PingPong(peer, messageBytes);
+            game = new PingPong(peer, messageBytes, pieceBytes);
             game.prepare();
             return;
         }
@@ -200,13 +202,18 @@ final class PerfSession {
                                 server.events())));
     }
 
+    /** Looks at a MiB at a time: the device must answer its peers meanwhile. */
     private boolean isIntact() {
         MemorySegment memory = peer.memory().segment();
         PerfParameters parameters = peer.parameters;
         for (int slot = 0; slot < parameters.slots(); slot++) {
-            long offset = slot * parameters.maxMessageBytes();
-            if (Pattern.firstDifference(memory, offset, messageBytes, parameters.seed()) >= 0) {
-                return false;
+            long base = slot * parameters.maxMessageBytes();
+            for (long at = 0; at < messageBytes; at += CHECK_BYTES) {
+                long bytes = Math.min(CHECK_BYTES, messageBytes - at);
+                if (!Pattern.matches(memory, base, at, bytes, parameters.seed())) {
+                    return false;
+                }
+                peer.device.progress();
             }
         }
         return true;

@@ -96,7 +96,7 @@ abstract class PerfTestCommand implements Callable<Integer>, JsonReporter {
 
     private DeviceOptions.Builder device() {
         DeviceOptions.Builder builder =
-                DeviceOptions.builder()
+                Endpoint.options()
                         .driveMode(
                                 options.drive == PerfOptions.Drive.INLINE
                                         ? DriveMode.INLINE

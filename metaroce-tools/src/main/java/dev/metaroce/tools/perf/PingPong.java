@@ -37,16 +37,17 @@ final class PingPong {
 
     /**
      * @param peer with memory laid out by {@link #memoryBytes}
+     * @param pieceBytes payload bytes per packet, the same at both ends
      */
-    PingPong(Peer peer, long messageBytes) {
+    PingPong(Peer peer, long messageBytes, int pieceBytes) {
         this.peer = peer;
         this.messageBytes = messageBytes;
         pair = peer.pairs[0];
         send = peer.parameters.test().isSend();
         slotBytes = slotBytes(peer.parameters.maxMessageBytes());
         landing = peer.memory().segment();
-        pieceBytes = Math.max(1, peer.connection.payloadMtu());
-        pieceEnd = Math.min(pieceBytes, messageBytes);
+        this.pieceBytes = Math.max(1, pieceBytes);
+        pieceEnd = Math.min(this.pieceBytes, messageBytes);
     }
 
     /** First the landing place, then the send buffers. */
