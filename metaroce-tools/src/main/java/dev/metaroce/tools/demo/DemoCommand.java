@@ -13,6 +13,7 @@ import dev.metaroce.tools.cli.JsonReporter;
 import dev.metaroce.tools.cli.Numbers;
 import dev.metaroce.tools.cli.Terminal;
 import dev.metaroce.tools.cli.ToolException;
+import dev.metaroce.verbs.RdmaDevice;
 import dev.metaroce.wire.Profile;
 
 import org.jspecify.annotations.Nullable;
@@ -161,10 +162,11 @@ public final class DemoCommand implements Callable<Integer>, JsonReporter {
         document.put("sha256", hash);
         document.put("java_version", System.getProperty("java.version"));
         if (out != null) {
+            out.line("%s %s of %s", out.bold("MetaRoCE demo:"), Terminal.bytes(bytes), path);
             out.line(
-                    "%s %s of %s to a second process, through a relay that drops %s of all"
-                            + " packets each way",
-                    out.bold("MetaRoCE demo:"), Terminal.bytes(bytes), path, percent(loss * 100));
+                    "into the memory of a second process; a relay between them drops %s of all"
+                            + " packets, both ways",
+                    percent(loss * 100));
         }
     }
 
@@ -178,7 +180,7 @@ public final class DemoCommand implements Callable<Integer>, JsonReporter {
             out.line("");
             out.line(out.bold(what));
         }
-        LifeLine lifeLine = new LifeLine(out, System.nanoTime(), out != null && Progress.hasBar());
+        LifeLine lifeLine = new LifeLine(out, out != null && Progress.hasBar());
         Faults faults = Faults.builder().dropRate(loss).build();
         try (ReceiverProcess receiver = ReceiverProcess.start(profile, data.byteSize());
                 FaultRelay relay = openRelay(receiver.port(), faults);
@@ -231,6 +233,7 @@ public final class DemoCommand implements Callable<Integer>, JsonReporter {
                 relay.toClient().dropped(),
                 answer.contexts(),
                 answer.contextsPeak(),
+                RdmaDevice.contextBytes(profile, outcome.paths()),
                 answer.contextTableBytes(),
                 answer.sha256(),
                 hash.equals(answer.sha256()),
@@ -272,7 +275,12 @@ public final class DemoCommand implements Callable<Integer>, JsonReporter {
                 out,
                 "contexts used",
                 runs,
-                run -> run.contextsPeak() + " of " + run.contexts());
+                run ->
+                        "%d of %d, %d B"
+                                .formatted(
+                                        run.contextsPeak(),
+                                        run.contexts(),
+                                        run.contextBytes()));
         row(
                 out,
                 "SHA-256",

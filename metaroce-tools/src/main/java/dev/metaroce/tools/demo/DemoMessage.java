@@ -1,21 +1,19 @@
 package dev.metaroce.tools.demo;
 
-import dev.metaroce.memory.RegionDescriptor;
-
-import org.jspecify.annotations.Nullable;
+import dev.metaroce.tools.link.Endpoint;
+import dev.metaroce.transport.DeviceLimits;
 
 import java.util.Map;
 
 /**
- * What the receiver of the demo says to the sender.
+ * What the receiver of the demo answers when the whole file is in its memory. Where that memory is,
+ * the sender knows from the private data of the acceptance.
  *
- * @param region where to write to; in the first message
- * @param sha256 of the memory written to; in the second message
+ * @param sha256 of the memory written to
  * @param contextsPeak most context ids in use at one time
  */
 record DemoMessage(
-        @Nullable RegionDescriptor region,
-        @Nullable String sha256,
+        String sha256,
         int contexts,
         int contextsPeak,
         long contextTableBytes,
@@ -23,4 +21,12 @@ record DemoMessage(
 
     /** The service id of the demo receiver: "demo". */
     static final long SERVICE = 0x6465_6D6FL;
+
+    /** Ten times the usual: two programs that have just started do not keep each other busy yet. */
+    private static final long LINGER_NS = 100_000_000;
+
+    /** Limits of both ends of the demo. */
+    static DeviceLimits limits() {
+        return Endpoint.limits().toBuilder().lingerNs(LINGER_NS).build();
+    }
 }

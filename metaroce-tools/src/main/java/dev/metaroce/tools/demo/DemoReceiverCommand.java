@@ -3,6 +3,7 @@ package dev.metaroce.tools.demo;
 import dev.metaroce.event.EventId;
 import dev.metaroce.memory.Access;
 import dev.metaroce.memory.MemoryRegion;
+import dev.metaroce.memory.RegionDescriptor;
 import dev.metaroce.net.DeviceOptions;
 import dev.metaroce.net.DriveMode;
 import dev.metaroce.ring.WcStatus;
@@ -16,7 +17,6 @@ import dev.metaroce.tools.link.Idle;
 import dev.metaroce.tools.link.LinkFailure;
 import dev.metaroce.tools.link.MessageChannel;
 import dev.metaroce.verbs.CompletionQueue;
-import dev.metaroce.verbs.Connection;
 import dev.metaroce.verbs.ProtectionDomain;
 import dev.metaroce.verbs.QueuePair;
 import dev.metaroce.verbs.RdmaDevice;
@@ -32,8 +32,8 @@ import picocli.CommandLine.Spec;
 import java.io.PrintWriter;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.Callable;
 
 /**
@@ -64,9 +64,10 @@ public final class DemoReceiverCommand implements Callable<Integer> {
         ChildJvm.endWithParent();
         PrintWriter out = spec.commandLine().getOut();
         DeviceOptions options =
-                Endpoint.options()
+                DeviceOptions.builder()
                         .bind("127.0.0.1")
                         .port(0)
+                        .limits(DemoMessage.limits())
                         .profiles(profile.code())
                         .driveMode(DriveMode.INLINE)
                         .events((nowNs, id, a, b, c) -> tell(out, nowNs, id, a, b, c))
@@ -90,13 +91,15 @@ public final class DemoReceiverCommand implements Callable<Integer> {
         MemoryRegion region = allocate(domain, bytes);
         CompletionQueue sent = device.createCompletionQueue(1);
         CompletionQueue notices = device.createCompletionQueue(1);
+        byte[] where = new byte[RegionDescriptor.BYTES];
+        region.descriptor().put(ByteBuffer.wrap(where));
         device.listen(
                 DemoMessage.SERVICE,
                 (connection, hello) -> {
                     channel = new MessageChannel(device, connection, domain, Arena.ofAuto());
                     QueuePair pair = connection.createQueuePair(domain, sent, notices, 1, 1);
                     pair.postReceive(1);
-                    return new byte[0];
+                    return where;
                 });
         out.println(PORT + port);
         out.flush();
@@ -104,7 +107,6 @@ public final class DemoReceiverCommand implements Callable<Integer> {
             turn(device);
         }
         MessageChannel talk = channel;
-        talk.send(new DemoMessage(region.descriptor(), null, 0, 0, 0, Map.of()));
         while (!notices.poll(completion)) {
             turn(device);
         }
@@ -115,7 +117,6 @@ public final class DemoReceiverCommand implements Callable<Integer> {
         String hash = Digest.sha256(region.segment(), device::progress);
         talk.send(
                 new DemoMessage(
-                        null,
                         hash,
                         device.limits().contexts(),
                         contextsPeak,

@@ -1,7 +1,5 @@
 package dev.metaroce.tools.demo;
 
-import org.jspecify.annotations.Nullable;
-
 import java.util.Map;
 
 /**
@@ -14,6 +12,7 @@ import java.util.Map;
  * @param retransmittedPercent of all DATA packets sent
  * @param relayDroppedToReceiver packets the relay dropped on the way there
  * @param relayDroppedToSender the same on the way back
+ * @param contextBytes size of the receive context that was used
  * @param sha256 as the receiver computed it from its memory
  */
 record DemoRun(
@@ -29,8 +28,9 @@ record DemoRun(
         long relayDroppedToSender,
         int contexts,
         int contextsPeak,
+        int contextBytes,
         long contextTableBytes,
-        @Nullable String sha256,
+        String sha256,
         boolean sha256Equal,
         Map<String, Long> senderCounters,
         Map<String, Long> receiverCounters) {}

@@ -1,6 +1,5 @@
 package dev.metaroce.tools.demo;
 
-import dev.metaroce.event.CounterId;
 import dev.metaroce.event.EventId;
 import dev.metaroce.event.EventSink;
 import dev.metaroce.memory.MemoryRegion;
@@ -29,6 +28,7 @@ import dev.metaroce.wire.Profile;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
@@ -66,9 +66,10 @@ final class DemoSender implements AutoCloseable {
                 };
         endpoint =
                 Endpoint.open(
-                        Endpoint.options()
+                        DeviceOptions.builder()
                                 .bind("127.0.0.1")
                                 .port(0)
+                        .limits(DemoMessage.limits())
                                 .profiles(profile.code())
                                 .driveMode(DriveMode.INLINE)
                                 .events(both)
@@ -101,15 +102,17 @@ final class DemoSender implements AutoCloseable {
             throw ToolException.failed(
                     "no connection to the receiver through the relay: " + connection.failure());
         }
-        RegionDescriptor target = answer(channel, connection).region();
-        if (target == null) {
-            throw ToolException.failed("the receiver sent no address to write to");
-        }
+        RegionDescriptor target =
+                RegionDescriptor.get(ByteBuffer.wrap(connection.peerPrivateData()));
         transfer(pair, done, source, target, progress);
         DemoMessage last = answer(channel, connection);
         CounterSnapshot counters = CounterSnapshot.of(List.of(device.counters()));
-        // The lease lingers, is drained and released; that is part of what the demo shows.
-        drive(() -> tally.count(EventId.LEASE_RELEASED) > 0, RELEASE_NS);
+        // Idle leases linger and are then given back, ours and that of the answer: part of the show.
+        drive(
+                () ->
+                        tally.count(EventId.LEASE_RELEASED) > 0
+                                && tally.count(EventId.CID_RELEASED) > 0,
+                RELEASE_NS);
         int payloadMtu = connection.payloadMtu();
         int paths = connection.paths();
         connection.close();
@@ -132,6 +135,8 @@ final class DemoSender implements AutoCloseable {
         boolean lastDone = false;
         firstPostNs = System.nanoTime();
         lastCompletionNs = firstPostNs;
+        long pieces = (total + PIECE_BYTES - 1) / PIECE_BYTES;
+        lifeLine.note(firstPostNs, "WRITE", "posts the first of " + pieces + " work requests");
         while (!lastDone) {
             int moved = device.progress();
             while (done.poll(completion)) {
@@ -156,6 +161,7 @@ final class DemoSender implements AutoCloseable {
                 idle.reset();
             }
         }
+        lifeLine.note(lastCompletionNs, "DONE", "the last one completed: every byte is placed");
     }
 
     /** The number of a work request is its size, which is all that its completion needs. */
@@ -221,11 +227,6 @@ final class DemoSender implements AutoCloseable {
             }
         }
         return true;
-    }
-
-    /** DATA packets lost on the way, as the sender noticed. */
-    static long resent(CounterSnapshot counters) {
-        return counters.get(CounterId.DATA_RESENT);
     }
 
     @Override

@@ -2,6 +2,7 @@ package dev.metaroce.tools.demo;
 
 import dev.metaroce.tools.cli.Terminal;
 
+import me.tongfei.progressbar.DelegatingProgressBarConsumer;
 import me.tongfei.progressbar.ProgressBar;
 import me.tongfei.progressbar.ProgressBarBuilder;
 import me.tongfei.progressbar.ProgressBarStyle;
@@ -14,6 +15,7 @@ import java.io.PrintWriter;
 final class Progress implements AutoCloseable {
     private static final int QUARTERS = 4;
     private static final long MIB = 1 << 20;
+    private static final int BAR_COLUMNS = 78;
 
     private final String task;
     private final long totalBytes;
@@ -28,20 +30,28 @@ final class Progress implements AutoCloseable {
         bar = hasBar() ? newBar(task, totalBytes) : null;
     }
 
+    /**
+     * The library's own console output moves the cursor up to its last line, and so would draw over
+     * lines that others printed meanwhile; this one stays on the line where the cursor is.
+     */
+    private void draw(String text) {
+        err.print("\r" + text + "\u001b[K");
+        err.flush();
+    }
+
     /** True when bars are drawn, so that other output has to wipe the line first. */
     static boolean hasBar() {
         return Terminal.isInteractive() && !"dumb".equals(System.getenv("TERM"));
     }
 
-    private static ProgressBar newBar(String task, long totalBytes) {
+    private ProgressBar newBar(String task, long totalBytes) {
         return new ProgressBarBuilder()
                 .setTaskName(task)
                 .setInitialMax(totalBytes)
                 .setUnit(" MiB", MIB)
                 .setStyle(ProgressBarStyle.COLORFUL_UNICODE_BLOCK)
                 .setUpdateIntervalMillis(100)
-                .setMaxRenderedLength(78)
-                .clearDisplayOnFinish()
+                .setConsumer(new DelegatingProgressBarConsumer(this::draw, BAR_COLUMNS))
                 .build();
     }
 
@@ -62,6 +72,7 @@ final class Progress implements AutoCloseable {
     public void close() {
         if (bar != null) {
             bar.close();
+            draw("");
         }
     }
 }

@@ -46,9 +46,12 @@ public final class Endpoint implements AutoCloseable {
      * stay unused longer than between programs that run already.
      */
     public static DeviceOptions.Builder options() {
-        DeviceLimits limits =
-                DeviceLimits.defaults().toBuilder().grantUnusedNs(GRANT_UNUSED_NS).build();
-        return DeviceOptions.builder().limits(limits);
+        return DeviceOptions.builder().limits(limits());
+    }
+
+    /** The limits of {@link #options}. */
+    public static DeviceLimits limits() {
+        return DeviceLimits.defaults().toBuilder().grantUnusedNs(GRANT_UNUSED_NS).build();
     }
 
     /** Opens the device; its address, port and limits are in the options. */

@@ -15,7 +15,7 @@ class LifeLineTest {
 
     private final StringWriter text = new StringWriter();
     private final LifeLine lifeLine =
-            new LifeLine(new Terminal(new PrintWriter(text), false), 100 * MS, false);
+            new LifeLine(new Terminal(new PrintWriter(text), false), false);
 
     @Test
     void eventsOfBothProcessesAreShownInOrderOfTime() {
@@ -27,18 +27,18 @@ class LifeLineTest {
 
         assertThat(text.toString().lines())
                 .satisfiesExactly(
-                        line -> assertThat(line).contains("1.00 ms  sender    REQUEST"),
-                        line -> assertThat(line).contains("2.00 ms  receiver  GRANT    cid 5"),
-                        line -> assertThat(line).contains("3.00 ms  sender    OPEN"));
+                        line -> assertThat(line).contains("0.00 ms  sender    REQUEST"),
+                        line -> assertThat(line).contains("1.00 ms  receiver  GRANT    cid 5"),
+                        line -> assertThat(line).contains("2.00 ms  sender    OPEN"));
     }
 
     @Test
     void anEventIsHeldBackUntilEarlierOnesCanNoLongerCome() {
         lifeLine.senderSink().onEvent(101 * MS, EventId.LEASE_REQUESTED, 1, 77, 1);
 
-        lifeLine.showUntil(150 * MS);
+        lifeLine.showUntil(340 * MS);
         assertThat(text.toString()).isEmpty();
-        lifeLine.showUntil(170 * MS);
+        lifeLine.showUntil(360 * MS);
         assertThat(text.toString()).contains("REQUEST");
     }
 
