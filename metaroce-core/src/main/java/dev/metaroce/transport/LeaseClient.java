@@ -82,7 +82,7 @@ final class LeaseClient {
         device.counters.increment(CounterId.REQUESTS_SENT);
         device.event(nowNs, EventId.LEASE_REQUESTED, c.index, c.nonce, c.attempts);
         device.send(ControlOpcode.REQUEST, c.peer, c, 0, c.nonce, 0, 0, 0);
-        // = MR-3.4-5
+        //= MR-3.4-5
         long waitNs =
                 c.leaseState == LeaseState.QUEUED
                         ? QUEUED_ASK_NS
@@ -124,7 +124,7 @@ final class LeaseClient {
                         && (c.leaseState == LeaseState.REQUESTED
                                 || c.leaseState == LeaseState.QUEUED);
         if (!asks) {
-            // = MR-3.4-6
+            //= MR-3.4-6
             device.counters.increment(CounterId.ACKS_STALE);
             return null;
         }
@@ -417,7 +417,7 @@ final class LeaseClient {
     /** A RESET quotes path and PSN of our packet: a stranger would have to guess 32 bits. */
     private static boolean isProof(TxLease lease, long proof) {
         long path = proof >>> 32;
-        // = MR-3.2-6
+        //= MR-3.2-6
         if (path >= lease.pathCount) {
             return false;
         }
@@ -468,7 +468,7 @@ final class LeaseClient {
         if (c != null && source.sameHost(c.peer)) {
             end(nowNs, c, ConnectionState.CLOSED, WcStatus.WR_FLUSH_ERROR);
         }
-        // = MR-3.6-2
+        //= MR-3.6-2
         device.send(
                 ControlOpcode.DISCONNECT_ACK,
                 source,
@@ -631,7 +631,7 @@ final class LeaseClient {
         if (path.state.inFlight() == 0 || probeDeadlineNs(path) - nowNs > 0) {
             return;
         }
-        // = MR-4.3-3
+        //= MR-4.3-3
         path.state.onTimeout(nowNs);
         path.probeWanted = true;
         if (path.state.timeouts() > 1) {
@@ -639,7 +639,7 @@ final class LeaseClient {
             path.state.congestion().onTimeout(nowNs);
         }
         if (PathHealth.shouldReroute(path.state)) {
-            // = MR-4.3-4
+            //= MR-4.3-4
             int from = path.state.route();
             int to = PathHealth.nextRoute(lease.states, lease.pathCount, from, limits.routes());
             path.state.moveTo(to, TxLease.INITIAL_WINDOW_PACKETS / 4);

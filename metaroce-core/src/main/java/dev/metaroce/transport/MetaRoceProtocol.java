@@ -1,6 +1,5 @@
 package dev.metaroce.transport;
 
-import dev.metaroce.ring.DoorbellList;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.wire.ControlOpcode;
@@ -80,14 +79,9 @@ public final class MetaRoceProtocol {
         client.close(nowNs, connection);
     }
 
-    /** Looks at every stream whose bell was rung. */
-    public void onBells(long nowNs, DoorbellList bells) {
-        DoorbellList.Bell bell = bells.takeAll();
-        while (bell != null) {
-            DoorbellList.Bell following = bells.next(bell);
-            client.onWork(nowNs, (Stream) bell.owner());
-            bell = following;
-        }
+    /** Work was posted to a stream. */
+    public void onWork(long nowNs, Stream stream) {
+        client.onWork(nowNs, stream);
     }
 
     // Packets in
