@@ -10,7 +10,8 @@ import java.util.List;
  * Starts this program a second time, in a process of its own: same Java, same options, same jar.
  *
  * <p>The child's standard input is a pipe that nobody writes to; a child that calls {@link
- * #endWithParent} ends when the pipe closes, so that no process is left over however the parent dies.
+ * #endWithParent} ends when the pipe closes, so that no process is left over however the parent
+ * dies.
  */
 public final class ChildJvm {
     private ChildJvm() {}

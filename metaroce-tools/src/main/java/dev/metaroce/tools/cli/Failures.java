@@ -5,6 +5,7 @@ import picocli.CommandLine.IExecutionExceptionHandler;
 import picocli.CommandLine.IParameterExceptionHandler;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.UnmatchedArgumentException;
+
 import tools.jackson.databind.node.ObjectNode;
 
 import java.util.Arrays;
@@ -24,8 +25,7 @@ public final class Failures {
     public static CommandLine install(CommandLine command) {
         IParameterExceptionHandler parsing = Failures::onParameters;
         IExecutionExceptionHandler running = (e, failed, parsed) -> onExecution(e, failed);
-        return command.setParameterExceptionHandler(parsing)
-                .setExecutionExceptionHandler(running);
+        return command.setParameterExceptionHandler(parsing).setExecutionExceptionHandler(running);
     }
 
     private static int onParameters(ParameterException e, String[] arguments) {

@@ -4,8 +4,8 @@ import java.io.PrintWriter;
 import java.util.Locale;
 
 /**
- * Colours and number formats of human output. Colour is used only on a terminal, and not when {@code
- * NO_COLOR} is set (see no-color.org) or the terminal is dumb.
+ * Colours and number formats of human output. Colour is used only on a terminal, and not when
+ * {@code NO_COLOR} is set (see no-color.org) or the terminal is dumb.
  */
 public final class Terminal {
     private static final String RESET = "\u001b[0m";

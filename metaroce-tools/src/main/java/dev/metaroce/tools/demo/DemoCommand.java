@@ -23,6 +23,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
+
 import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.ObjectNode;
 
@@ -170,8 +171,7 @@ public final class DemoCommand implements Callable<Integer>, JsonReporter {
         }
     }
 
-    private DemoRun run(
-            @Nullable Terminal out, Profile profile, MemorySegment data, String hash) {
+    private DemoRun run(@Nullable Terminal out, Profile profile, MemorySegment data, String hash) {
         String what =
                 profile == Profile.S
                         ? "profile S: one path, Go-Back-N"
@@ -277,10 +277,7 @@ public final class DemoCommand implements Callable<Integer>, JsonReporter {
                 runs,
                 run ->
                         "%d of %d, %d B"
-                                .formatted(
-                                        run.contextsPeak(),
-                                        run.contexts(),
-                                        run.contextBytes()));
+                                .formatted(run.contextsPeak(), run.contexts(), run.contextBytes()));
         row(
                 out,
                 "SHA-256",

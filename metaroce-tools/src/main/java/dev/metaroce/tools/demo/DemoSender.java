@@ -69,7 +69,7 @@ final class DemoSender implements AutoCloseable {
                         DeviceOptions.builder()
                                 .bind("127.0.0.1")
                                 .port(0)
-                        .limits(DemoMessage.limits())
+                                .limits(DemoMessage.limits())
                                 .profiles(profile.code())
                                 .driveMode(DriveMode.INLINE)
                                 .events(both)
@@ -90,14 +90,11 @@ final class DemoSender implements AutoCloseable {
         MemoryRegion source = domain.register(file, 0);
         Connection connection =
                 device.connect(Addresses.toNetAddress(relay), DemoMessage.SERVICE, new byte[0]);
-        MessageChannel channel =
-                new MessageChannel(device, connection, domain, Arena.ofAuto());
+        MessageChannel channel = new MessageChannel(device, connection, domain, Arena.ofAuto());
         CompletionQueue done = device.createCompletionQueue(WINDOW_PIECES);
         CompletionQueue unused = device.createCompletionQueue(1);
-        QueuePair pair =
-                connection.createQueuePair(domain, done, unused, WINDOW_PIECES, 1);
-        boolean settled =
-                drive(() -> connection.state() != ConnectionState.CONNECTING, CONNECT_NS);
+        QueuePair pair = connection.createQueuePair(domain, done, unused, WINDOW_PIECES, 1);
+        boolean settled = drive(() -> connection.state() != ConnectionState.CONNECTING, CONNECT_NS);
         if (!settled || connection.state() != ConnectionState.OPEN) {
             throw ToolException.failed(
                     "no connection to the receiver through the relay: " + connection.failure());
@@ -107,7 +104,8 @@ final class DemoSender implements AutoCloseable {
         transfer(pair, done, source, target, progress);
         DemoMessage last = answer(channel, connection);
         CounterSnapshot counters = CounterSnapshot.of(List.of(device.counters()));
-        // Idle leases linger and are then given back, ours and that of the answer: part of the show.
+        // Idle leases linger and are then given back, ours and that of the answer: part of the
+        // show.
         drive(
                 () ->
                         tally.count(EventId.LEASE_RELEASED) > 0
@@ -118,8 +116,7 @@ final class DemoSender implements AutoCloseable {
         connection.close();
         drive(() -> connection.state() != ConnectionState.OPEN, RELEASE_NS / 4);
         source.close();
-        return new Outcome(
-                last, lastCompletionNs - firstPostNs, payloadMtu, paths, counters);
+        return new Outcome(last, lastCompletionNs - firstPostNs, payloadMtu, paths, counters);
     }
 
     private void transfer(

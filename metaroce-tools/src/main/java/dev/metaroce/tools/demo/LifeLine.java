@@ -13,8 +13,8 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
  * Shows the life of the context id as it happens at both ends. Events of two processes arrive here
- * in any order; both read the same monotonic clock, so each is held back for a moment and then shown
- * in the order of time, counted from the first. Losses are many and are not shown.
+ * in any order; both read the same monotonic clock, so each is held back for a moment and then
+ * shown in the order of time, counted from the first. Losses are many and are not shown.
  */
 final class LifeLine {
     /** Longer than a line takes from the other process. */
@@ -143,7 +143,8 @@ final class LifeLine {
     /** First word: the message or state; the rest explains it. Empty: not a matter of the lease. */
     private static String wordsOf(EventId id, long a, long b, long c) {
         return switch (id) {
-            case LEASE_REQUESTED -> "REQUEST asks for a context id" + (c > 1 ? ", attempt " + c : "");
+            case LEASE_REQUESTED ->
+                    "REQUEST asks for a context id" + (c > 1 ? ", attempt " + c : "");
             case LEASE_QUEUED -> "QUEUED place " + b + " in the line, about " + c + " us";
             case LEASE_OPENED -> "OPEN may send as cid " + b + ", epoch " + c;
             case LEASE_DENIED -> "DENIED reason " + b + ", again in " + c + " us";

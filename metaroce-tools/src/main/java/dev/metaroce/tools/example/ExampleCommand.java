@@ -78,8 +78,7 @@ public final class ExampleCommand implements Callable<Integer> {
         try (Stream<Path> files = Files.list(directory)) {
             return files.filter(file -> file.toString().endsWith(SUFFIX)).sorted().toList();
         } catch (IOException e) {
-            throw ToolException.environment(
-                    "cannot list " + directory + ": " + e.getMessage());
+            throw ToolException.environment("cannot list " + directory + ": " + e.getMessage());
         }
     }
 

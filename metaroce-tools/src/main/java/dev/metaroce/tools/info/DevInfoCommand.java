@@ -17,6 +17,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
+
 import tools.jackson.databind.node.ObjectNode;
 
 import java.net.Inet4Address;
@@ -29,7 +30,9 @@ import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
 
-/** {@code metaroce devinfo}: what a device on this machine would be. Opens sockets, sends nothing. */
+/**
+ * {@code metaroce devinfo}: what a device on this machine would be. Opens sockets, sends nothing.
+ */
 @Command(
         name = "devinfo",
         mixinStandardHelpOptions = true,
@@ -76,8 +79,7 @@ public final class DevInfoCommand implements Callable<Integer>, JsonReporter {
         int receiveBytes;
         int sendBytes;
         InetSocketAddress anyPort = new InetSocketAddress(0);
-        try (NioPort port =
-                NioPort.open(anyPort, limits.routes(), NioPort.WANTED_BUFFER_BYTES)) {
+        try (NioPort port = NioPort.open(anyPort, limits.routes(), NioPort.WANTED_BUFFER_BYTES)) {
             warnings = port.warnings();
             receiveBytes = port.receiveBufferBytes();
             sendBytes = port.sendBufferBytes();
@@ -152,11 +154,7 @@ public final class DevInfoCommand implements Callable<Integer>, JsonReporter {
                     };
             profiles.add(
                     new DevInfo.ProfileInfo(
-                            profile.name(),
-                            words,
-                            paths,
-                            bytes,
-                            (long) bytes * limits.contexts()));
+                            profile.name(), words, paths, bytes, (long) bytes * limits.contexts()));
         }
         return profiles;
     }
@@ -258,7 +256,8 @@ public final class DevInfoCommand implements Callable<Integer>, JsonReporter {
                 out,
                 "lease quota",
                 "%s or %.0f ms while others wait"
-                        .formatted(Terminal.bytes(limits.leaseQuotaBytes()), limits.leaseQuotaMs()));
+                        .formatted(
+                                Terminal.bytes(limits.leaseQuotaBytes()), limits.leaseQuotaMs()));
         pair(
                 out,
                 "idle lease kept",
@@ -295,10 +294,7 @@ public final class DevInfoCommand implements Callable<Integer>, JsonReporter {
         out.line("");
         out.line(out.bold("network"));
         pair(out, "port", ports.port());
-        pair(
-                out,
-                "GSO / GRO",
-                ports.segmentationOffload() + " / " + ports.receiveOffload());
+        pair(out, "GSO / GRO", ports.segmentationOffload() + " / " + ports.receiveOffload());
         pair(out, "ECN", ports.ecn());
         pair(
                 out,
@@ -319,7 +315,9 @@ public final class DevInfoCommand implements Callable<Integer>, JsonReporter {
         for (DevInfo.Link link : info.interfaces()) {
             out.line(
                     "  %-16s %8d %14s %14s",
-                    link.name(), link.mtu(), orDash(link.payloadMtuIpv4()),
+                    link.name(),
+                    link.mtu(),
+                    orDash(link.payloadMtuIpv4()),
                     orDash(link.payloadMtuIpv6()));
         }
     }

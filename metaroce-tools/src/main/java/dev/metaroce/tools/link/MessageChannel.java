@@ -24,8 +24,8 @@ import java.nio.charset.StandardCharsets;
 /**
  * Small JSON messages as SENDs on one stream of a connection: how the two ends of a test agree and
  * report. One thread uses it. Made before the first packet of the connection, so it always finds a
- * posted receive: its users ask and answer in turns, and never have more than {@link #DEPTH} messages
- * of one direction under way.
+ * posted receive: its users ask and answer in turns, and never have more than {@link #DEPTH}
+ * messages of one direction under way.
  */
 public final class MessageChannel implements AutoCloseable {
     /** Longest message in bytes. */
@@ -71,8 +71,7 @@ public final class MessageChannel implements AutoCloseable {
         }
         reap();
         long offset = (long) nextSlot * MESSAGE_BYTES;
-        MemorySegment.copy(
-                bytes, 0, region.segment(), ValueLayout.JAVA_BYTE, offset, bytes.length);
+        MemorySegment.copy(bytes, 0, region.segment(), ValueLayout.JAVA_BYTE, offset, bytes.length);
         if (pair.postSend(nextSlot, region, offset, bytes.length) != PostResult.OK) {
             throw new IllegalStateException("more than " + DEPTH + " messages under way");
         }
@@ -90,8 +89,7 @@ public final class MessageChannel implements AutoCloseable {
         int slot = (int) completion.wrId();
         byte[] bytes = new byte[(int) completion.byteLength()];
         long offset = (long) (DEPTH + slot) * MESSAGE_BYTES;
-        MemorySegment.copy(
-                region.segment(), ValueLayout.JAVA_BYTE, offset, bytes, 0, bytes.length);
+        MemorySegment.copy(region.segment(), ValueLayout.JAVA_BYTE, offset, bytes, 0, bytes.length);
         postReceive(slot);
         try {
             return Json.COMPACT.readValue(bytes, type);

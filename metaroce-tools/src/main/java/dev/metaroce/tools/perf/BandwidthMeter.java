@@ -5,10 +5,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * Times of posts and completions of a bandwidth test, and the best rate among them.
  *
- * <p>With the k-th post of the run at {@code p[k]} and the k-th completion at {@code c[k]}, at least
- * w messages were both posted and completed between {@code p[k]} and {@code c[k+w-1]}. The peak is
- * the largest such rate over windows of w = 1, 2, 4, ... messages. Runs without a known count, or of
- * very many messages, keep no times; their peak is the best whole {@link #SLICE_NS}.
+ * <p>With the k-th post of the run at {@code p[k]} and the k-th completion at {@code c[k]}, at
+ * least w messages were both posted and completed between {@code p[k]} and {@code c[k+w-1]}. The
+ * peak is the largest such rate over windows of w = 1, 2, 4, ... messages. Runs without a known
+ * count, or of very many messages, keep no times; their peak is the best whole {@link #SLICE_NS}.
  */
 final class BandwidthMeter {
     static final int TIMES_MAX = 1 << 20;

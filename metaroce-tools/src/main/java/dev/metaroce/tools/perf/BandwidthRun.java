@@ -114,7 +114,10 @@ final class BandwidthRun {
         while (peer.sends.poll(peer.completion)) {
             if (peer.completion.status() != WcStatus.SUCCESS) {
                 throw peer.failure(
-                        "message of " + messageBytes + " B on queue pair " + peer.completion.wrId());
+                        "message of "
+                                + messageBytes
+                                + " B on queue pair "
+                                + peer.completion.wrId());
             }
             completed[index][(int) peer.completion.wrId()]++;
             meter.onCompletion(System.nanoTime());

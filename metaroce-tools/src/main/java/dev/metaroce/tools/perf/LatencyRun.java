@@ -79,8 +79,7 @@ final class LatencyRun {
         if (silentNs > STALL_NS) {
             throw ToolException.failed(
                     "no answer for %d s after %d round trips: the peer hangs"
-                            .formatted(
-                                    TimeUnit.NANOSECONDS.toSeconds(silentNs), meter.count()));
+                            .formatted(TimeUnit.NANOSECONDS.toSeconds(silentNs), meter.count()));
         }
     }
 }

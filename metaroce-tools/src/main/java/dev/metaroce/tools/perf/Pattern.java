@@ -22,7 +22,8 @@ final class Pattern {
     }
 
     /**
-     * True when bytes {@code from} to {@code from + bytes} of the message at {@code base} are right.
+     * True when bytes {@code from} to {@code from + bytes} of the message at {@code base} are
+     * right.
      *
      * @param from a multiple of 8
      * @param bytes a multiple of 8, except at the end of the message

@@ -69,8 +69,7 @@ final class Peer implements AutoCloseable {
     /** Starts to connect; the caller waits for {@link #isOpen}. */
     static Peer dial(Endpoint endpoint, NetAddress target, PerfParameters parameters) {
         RdmaDevice device = endpoint.rdma();
-        Connection connection =
-                device.connect(target, PerfParameters.SERVICE, parameters.encode());
+        Connection connection = device.connect(target, PerfParameters.SERVICE, parameters.encode());
         return new Peer(device, connection, parameters);
     }
 

@@ -53,7 +53,8 @@ final class PerfOptions {
             names = {"-s", "--size"},
             paramLabel = "BYTES",
             converter = MessageSize.class,
-            description = "Message size, 1..2G; k, M, G mean KiB, MiB, GiB (bandwidth 64k, latency 2).")
+            description =
+                    "Message size, 1..2G; k, M, G mean KiB, MiB, GiB (bandwidth 64k, latency 2).")
     @Nullable Long size;
 
     @Option(
@@ -100,10 +101,7 @@ final class PerfOptions {
             description = "UDP port of the server (18515); 0 lets the server choose a free one.")
     int port;
 
-    @Option(
-            names = "--bind",
-            paramLabel = "ADDRESS",
-            description = "Local address (any).")
+    @Option(names = "--bind", paramLabel = "ADDRESS", description = "Local address (any).")
     @Nullable String bind;
 
     @Option(names = "--json", description = "One JSON document on standard output, nothing else.")
@@ -345,8 +343,8 @@ final class PerfOptions {
             return switch (text) {
                 case "inline" -> Drive.INLINE;
                 case "thread" -> Drive.THREAD;
-                default -> throw new TypeConversionException(
-                        "'" + text + "' is not inline or thread");
+                default ->
+                        throw new TypeConversionException("'" + text + "' is not inline or thread");
             };
         }
     }

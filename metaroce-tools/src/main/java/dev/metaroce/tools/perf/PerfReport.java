@@ -12,7 +12,9 @@ import tools.jackson.databind.node.ObjectNode;
 
 import java.util.Locale;
 
-/** Collects a client's results, and shows them as a table in perftest's manner or as one document. */
+/**
+ * Collects a client's results, and shows them as a table in perftest's manner or as one document.
+ */
 final class PerfReport {
     private static final int WIDTH = 110;
 

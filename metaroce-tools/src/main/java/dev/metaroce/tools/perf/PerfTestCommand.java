@@ -20,6 +20,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
+
 import tools.jackson.databind.node.ObjectNode;
 
 import java.net.InetSocketAddress;
@@ -129,8 +130,8 @@ abstract class PerfTestCommand implements Callable<Integer>, JsonReporter {
         try (Endpoint endpoint =
                 Endpoint.open(device().port(options.port).events(events).build())) {
             PerfServer server = new PerfServer(endpoint, events, output, options.keep);
-            Terminal words = options.json ? new Terminal(spec.commandLine().getErr(), false)
-                    : terminal();
+            Terminal words =
+                    options.json ? new Terminal(spec.commandLine().getErr(), false) : terminal();
             words.line(
                     "%s: %s%s, waiting for a client",
                     spec.qualifiedName(), LISTENING, Endpoint.text(endpoint.localAddress()));
@@ -324,11 +325,12 @@ abstract class PerfTestCommand implements Callable<Integer>, JsonReporter {
     }
 
     private void tellLimits(Configuration inForce) {
-        if (options.mtu != null && inForce.payloadMtu() != null
+        if (options.mtu != null
+                && inForce.payloadMtu() != null
                 && inForce.payloadMtu() < options.mtu) {
             note(
                     "payload MTU is %d, not %d: the link or the server allows no more (give --mtu"
-                            .formatted(inForce.payloadMtu(), options.mtu)
+                                    .formatted(inForce.payloadMtu(), options.mtu)
                             + " there too)");
         }
     }

@@ -10,8 +10,8 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.VarHandle;
 
 /**
- * One end of a latency test: sends the message of a round and notices the one of the other end. Both
- * ends use it; the client begins a round and the server answers. No method blocks.
+ * One end of a latency test: sends the message of a round and notices the one of the other end.
+ * Both ends use it; the client begins a round and the server answers. No method blocks.
  *
  * <p>Write test: message r carries the byte r at the end of every packet-sized piece, and a round
  * has arrived when all those bytes are seen in memory. perftest looks at the last byte only, which

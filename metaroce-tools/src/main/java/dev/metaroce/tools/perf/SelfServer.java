@@ -61,7 +61,8 @@ final class SelfServer implements AutoCloseable {
     void awaitExit() {
         int code = exitCode(process);
         if (code != 0) {
-            throw ToolException.failed("the server that --self started ended with exit code " + code);
+            throw ToolException.failed(
+                    "the server that --self started ended with exit code " + code);
         }
     }
 

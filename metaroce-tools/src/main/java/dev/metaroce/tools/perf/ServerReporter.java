@@ -48,8 +48,7 @@ final class ServerReporter implements ServerOutput {
     }
 
     @Override
-    public void onRow(
-            long messageBytes, long packets, @Nullable Boolean intact, int contextsPeak) {
+    public void onRow(long messageBytes, long packets, @Nullable Boolean intact, int contextsPeak) {
         rows.add(
                 Json.object()
                         .put("message_bytes", messageBytes)

@@ -5,8 +5,8 @@ import org.jspecify.annotations.Nullable;
 import java.nio.ByteBuffer;
 
 /**
- * The server's answer to {@link PerfParameters}, in the private data of its acceptance. A refusal is
- * told here too, rather than by refusing the connection, so that the client can say why.
+ * The server's answer to {@link PerfParameters}, in the private data of its acceptance. A refusal
+ * is told here too, rather than by refusing the connection, so that the client can say why.
  */
 enum Welcome {
     /** Parameters adopted. */

@@ -23,6 +23,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 import picocli.CommandLine.TypeConversionException;
+
 import tools.jackson.databind.node.ObjectNode;
 
 import java.io.PrintWriter;
@@ -231,10 +232,7 @@ public final class RelayCommand implements Callable<Integer>, JsonReporter {
                         .delay(delayNs, jitterNs)
                         .corruptRate(corrupt)
                         .datagramBytesMax(maxDatagram)
-                        .burst(
-                                burst == null ? 0 : burst.every,
-                                burst == null ? 1 : burst.length,
-                                0)
+                        .burst(burst == null ? 0 : burst.every, burst == null ? 1 : burst.length, 0)
                         .build();
         Faults there = direction == Direction.back ? Faults.NONE : faults;
         Faults back = direction == Direction.there ? Faults.NONE : faults;
@@ -271,8 +269,7 @@ public final class RelayCommand implements Callable<Integer>, JsonReporter {
                             interrupted.countDown();
                         });
         Runtime.getRuntime().addShutdownHook(atInterrupt);
-        long leftNs =
-                durationSeconds == null ? Long.MAX_VALUE : (long) (durationSeconds * 1e9);
+        long leftNs = durationSeconds == null ? Long.MAX_VALUE : (long) (durationSeconds * 1e9);
         long endNs = System.nanoTime() + Math.min(leftNs, Long.MAX_VALUE / 4);
         try {
             long waitNs = Math.min(leftNs, TimeUnit.SECONDS.toNanos(STATUS_SECONDS));
@@ -341,8 +338,7 @@ public final class RelayCommand implements Callable<Integer>, JsonReporter {
     }
 
     private static void line(PrintWriter out, String label, long there, long back) {
-        out.printf(
-                "  %-22s %14s %14s%n", label, Terminal.count(there), Terminal.count(back));
+        out.printf("  %-22s %14s %14s%n", label, Terminal.count(there), Terminal.count(back));
     }
 
     /** Length and distance of bursts. */

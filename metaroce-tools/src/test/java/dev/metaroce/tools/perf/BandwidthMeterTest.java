@@ -77,7 +77,8 @@ class BandwidthMeterTest {
 
     @Test
     void figuresThatContradictEachOtherAreNoticed() {
-        BandwidthRow row = new BandwidthRow(1000, 4, 2e-6, 16, 16, 2e9 / (1 << 20), 2e9 / (1 << 20), 3);
+        BandwidthRow row =
+                new BandwidthRow(1000, 4, 2e-6, 16, 16, 2e9 / (1 << 20), 2e9 / (1 << 20), 3);
 
         assertThat(row.addsUp()).isFalse();
     }

@@ -33,8 +33,7 @@ class PerfIT {
     }
 
     private static Tool server(String test, String... arguments) {
-        List<String> all =
-                new ArrayList<>(List.of("perf", test, "-p", "0", "--bind", "127.0.0.1"));
+        List<String> all = new ArrayList<>(List.of("perf", test, "-p", "0", "--bind", "127.0.0.1"));
         all.addAll(List.of(arguments));
         return Tool.start(all.toArray(String[]::new));
     }
@@ -70,8 +69,21 @@ class PerfIT {
     void bandwidthIsOneDocumentWhoseFiguresAddUp(String test, String profile, String drive) {
         try (Tool run =
                 perf(
-                        test, "--self", "--json", "-n", "300", "-s", "64k", "-q", "2", "--profile",
-                        profile, "--drive", drive, BRIEF[0], BRIEF[1])) {
+                        test,
+                        "--self",
+                        "--json",
+                        "-n",
+                        "300",
+                        "-s",
+                        "64k",
+                        "-q",
+                        "2",
+                        "--profile",
+                        profile,
+                        "--drive",
+                        drive,
+                        BRIEF[0],
+                        BRIEF[1])) {
             assertThat(run.awaitExit(120)).as(run::toString).isZero();
             JsonNode document = run.json();
 
@@ -101,8 +113,17 @@ class PerfIT {
     void latencyHasFiguresInTheirOrder(String test, String profile, String bytes) {
         try (Tool run =
                 perf(
-                        test, "--self", "--json", "-n", "500", "-s", bytes, "--profile", profile,
-                        BRIEF[0], BRIEF[1])) {
+                        test,
+                        "--self",
+                        "--json",
+                        "-n",
+                        "500",
+                        "-s",
+                        bytes,
+                        "--profile",
+                        profile,
+                        BRIEF[0],
+                        BRIEF[1])) {
             assertThat(run.awaitExit(120)).as(run::toString).isZero();
             JsonNode document = run.json();
 
@@ -125,7 +146,16 @@ class PerfIT {
     @ValueSource(strings = {"1", "1003"})
     void exactlyAsManyMessagesAsAskedFor(String iterations) {
         try (Tool run =
-                perf("write-bw", "--self", "--json", "-n", iterations, "-s", "1", "--warm-up", "0")) {
+                perf(
+                        "write-bw",
+                        "--self",
+                        "--json",
+                        "-n",
+                        iterations,
+                        "-s",
+                        "1",
+                        "--warm-up",
+                        "0")) {
             assertThat(run.awaitExit(60)).as(run::toString).isZero();
 
             assertThat(run.json().get("iterations").asString()).isEqualTo(iterations);
@@ -154,8 +184,7 @@ class PerfIT {
     @ParameterizedTest
     @ValueSource(strings = {"write-bw", "send-lat"})
     void aTimedRunEndsWhenItsTimeIsOver(String test) {
-        try (Tool run =
-                perf(test, "--self", "--json", "-D", "1", BRIEF[0], BRIEF[1])) {
+        try (Tool run = perf(test, "--self", "--json", "-D", "1", BRIEF[0], BRIEF[1])) {
             assertThat(run.awaitExit(60)).as(run::toString).isZero();
 
             assertThat(run.json().get("elapsed_s").asDouble()).isBetween(1.0, 3.0);
@@ -226,8 +255,7 @@ class PerfIT {
                 early.setSoTimeout(30_000);
                 early.receive(new java.net.DatagramPacket(new byte[2000], 2000));
             }
-            try (Tool server =
-                    perf("write-bw", "-p", port + "", "--bind", "127.0.0.1")) {
+            try (Tool server = perf("write-bw", "-p", port + "", "--bind", "127.0.0.1")) {
                 client.awaitSuccess(60);
                 server.awaitSuccess(20);
             }
@@ -254,12 +282,7 @@ class PerfIT {
     void aTakenPortIsNamedWithAddressAndCause() throws Exception {
         try (DatagramSocket taken = new DatagramSocket(0, InetAddress.ofLiteral("127.0.0.1"));
                 Tool server =
-                        perf(
-                                "write-bw",
-                                "--bind",
-                                "127.0.0.1",
-                                "-p",
-                                taken.getLocalPort() + "")) {
+                        perf("write-bw", "--bind", "127.0.0.1", "-p", taken.getLocalPort() + "")) {
             assertThat(server.awaitExit(30)).isEqualTo(3);
 
             assertThat(server.err().lines()).hasSize(1);
@@ -301,7 +324,14 @@ class PerfIT {
     void aThresholdHasItsOwnExitCode() {
         try (Tool run =
                 perf(
-                        "write-bw", "--self", "-n", "50", "--json", "--min-bw", "100000", BRIEF[0],
+                        "write-bw",
+                        "--self",
+                        "-n",
+                        "50",
+                        "--json",
+                        "--min-bw",
+                        "100000",
+                        BRIEF[0],
                         BRIEF[1])) {
             assertThat(run.awaitExit(60)).as(run::toString).isEqualTo(4);
 
@@ -309,8 +339,7 @@ class PerfIT {
             assertThat(run.json().get("verdict").asString()).isEqualTo("fail");
             assertThat(run.json().get("iterations").asLong()).isEqualTo(50);
         }
-        try (Tool run =
-                perf("write-bw", "--self", "-n", "50", "--json", "--min-bw", "0.000001")) {
+        try (Tool run = perf("write-bw", "--self", "-n", "50", "--json", "--min-bw", "0.000001")) {
             assertThat(run.awaitExit(60)).as(run::toString).isZero();
             assertThat(run.json().get("verdict").asString()).isEqualTo("pass");
         }
@@ -320,8 +349,17 @@ class PerfIT {
     void manyInitiatorsShareTheContextsOfOneServer() {
         try (Tool run =
                 perf(
-                        "write-bw", "--self", "--json", "--initiators", "24", "-n", "20", "-s", "4k",
-                        BRIEF[0], BRIEF[1])) {
+                        "write-bw",
+                        "--self",
+                        "--json",
+                        "--initiators",
+                        "24",
+                        "-n",
+                        "20",
+                        "-s",
+                        "4k",
+                        BRIEF[0],
+                        BRIEF[1])) {
             assertThat(run.awaitExit(120)).as(run::toString).isZero();
             JsonNode document = run.json();
 

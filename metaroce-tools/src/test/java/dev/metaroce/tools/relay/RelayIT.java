@@ -15,8 +15,7 @@ import java.util.concurrent.TimeUnit;
 class RelayIT {
     @Test
     void perfThroughALossyRelayIsIntactAndTheCountersTellTheLoss() {
-        try (Tool server =
-                        Tool.start("perf", "write-bw", "-p", "0", "--bind", "127.0.0.1");
+        try (Tool server = Tool.start("perf", "write-bw", "-p", "0", "--bind", "127.0.0.1");
                 Tool relay =
                         Tool.start(
                                 "relay",
@@ -35,8 +34,16 @@ class RelayIT {
             int port = relay.awaitPort();
             try (Tool client =
                     Tool.start(
-                            "perf", "write-bw", "127.0.0.1", "-p", port + "", "-n", "500",
-                            "--json", "--warm-up", "0")) {
+                            "perf",
+                            "write-bw",
+                            "127.0.0.1",
+                            "-p",
+                            port + "",
+                            "-n",
+                            "500",
+                            "--json",
+                            "--warm-up",
+                            "0")) {
                 assertThat(client.awaitExit(90)).as(client::toString).isZero();
                 JsonNode row = client.json();
                 assertThat(row.get("data_intact").asBoolean()).isTrue();
