@@ -201,6 +201,11 @@ public final class MetaRoceProtocol {
         return pool;
     }
 
+    /** For tests that look inside. */
+    DeviceState device() {
+        return device;
+    }
+
     /** Bytes of all tables that serve senders; depends on the limits only. */
     public long contextTableBytes() {
         return contexts.bytes()
