@@ -20,7 +20,7 @@ public final class WindowBitmap {
     /** True when {@code bit} (0..255) is set. */
     public static boolean get(long[] words, int base, int bit) {
         Invariant.check((bit & -BITS) == 0, "bit is inside the window", bit, BITS);
-        return (words[base + (bit >>> 6)] >>> bit & 1) != 0;
+        return ((words[base + (bit >>> 6)] >>> bit) & 1) != 0;
     }
 
     /** Sets {@code bit} (0..255). */
@@ -45,7 +45,7 @@ public final class WindowBitmap {
             long low = i + skip < WORDS ? words[base + i + skip] : 0;
             long high = i + skip + 1 < WORDS ? words[base + i + skip + 1] : 0;
             // In two steps, because a shift by 64 would be a shift by 0 when bits is 0.
-            words[base + i] = low >>> bits | high << 1 << 63 - bits;
+            words[base + i] = (low >>> bits) | ((high << 1) << (63 - bits));
         }
     }
 

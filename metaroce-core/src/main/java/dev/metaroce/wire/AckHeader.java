@@ -158,7 +158,7 @@ public final class AckHeader {
             int cid,
             int epoch) {
         m.put32(at + RX_UNITS_AT, rxUnits);
-        m.put32(at + RATE_HINT_AT, rateHint << 8 | hintSeq & 0xFF);
+        m.put32(at + RATE_HINT_AT, (rateHint << 8) | (hintSeq & 0xFF));
         m.put16(at + WINDOW_AT, window);
         m.put8(at + POOL_LOAD_AT, poolLoad);
         m.put8(at + COUNT_AT, count);

@@ -104,7 +104,7 @@ public final class CommonHeader {
 
     /** The context id in a token, 0..255. */
     public static int cid(int ctx) {
-        return ctx >>> 8 & 0xFF;
+        return (ctx >>> 8) & 0xFF;
     }
 
     /** The epoch in a token, 0..255. */
@@ -115,7 +115,7 @@ public final class CommonHeader {
     /** The token of a context id and an epoch; only the low eight bits of each count. */
     public static int token(int cid, int epoch) {
         //= MR-2.2-5
-        return (cid & 0xFF) << 8 | epoch & 0xFF;
+        return ((cid & 0xFF) << 8) | (epoch & 0xFF);
     }
 
     /** A clock reading as it goes into {@link #txTime}. */
@@ -136,7 +136,8 @@ public final class CommonHeader {
             int stream,
             int psn,
             int txTime) {
-        m.put8(at + VERSION_TYPE_AT, VERSION << 4 | type & 0xF);
+        //= MR-2.2-1
+        m.put8(at + VERSION_TYPE_AT, (VERSION << 4) | (type & 0xF));
         m.put8(at + FLAGS_AT, flags);
         m.put16(at + CTX_AT, ctx);
         m.put8(at + PATH_AT, path);

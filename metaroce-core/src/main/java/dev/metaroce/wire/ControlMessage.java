@@ -52,7 +52,6 @@ public final class ControlMessage {
     public static final int RELEASE_CLOSE = 0x80;
 
     static final int NONCE_AT = 16;
-    static final int BODY_AT = 24;
 
     static final int QUEUED_POSITION_AT = 24;
     static final int QUEUED_WAIT_AT = 28;
@@ -116,6 +115,7 @@ public final class ControlMessage {
 
     /** Writes a whole REQUEST and returns its bytes. */
     public static int encodeRequest(PacketMemory m, int at, int txTime, RequestFields fields) {
+        //= MR-2.2-7
         encodeStart(m, at, ControlOpcode.REQUEST, 0, txTime, fields.nonce);
         fields.write(m, at);
         return finish(m, at, bytes(ControlOpcode.REQUEST));
@@ -356,6 +356,8 @@ public final class ControlMessage {
             int cid,
             int epoch,
             int incarnation) {
+        //= MR-2.2-7
+        //= MR-2.6-2
         encodeStart(m, at, ControlOpcode.RESET, 0, txTime, 0);
         m.put8(at + RESET_REASON_AT, reason.code());
         m.put8(at + RESET_RESERVED_AT, 0);
@@ -401,6 +403,7 @@ public final class ControlMessage {
     }
 
     static void readPrivate(PacketMemory m, int at, byte[] data, int length) {
+        //= MR-2.6-7
         m.bytes().get(at, data, 0, length);
     }
 

@@ -162,7 +162,7 @@ public final class GrantFields {
         m.put32(at + QUOTA_AT, (int) quotaKib);
         m.put32(at + QUOTA_TIME_AT, (int) quotaTimeUs);
         m.put32(at + IDLE_TIME_AT, (int) idleTimeUs);
-        m.put32(at + RATE_HINT_AT, rateHint << 8 | hintSeq & 0xFF);
+        m.put32(at + RATE_HINT_AT, (rateHint << 8) | (hintSeq & 0xFF));
         m.put16(at + OPEN_MESSAGES_AT, openMessages);
         m.put16(at + PRIVATE_LENGTH_AT, privateLength);
         m.put16(at + MAX_READS_AT, maxReads);

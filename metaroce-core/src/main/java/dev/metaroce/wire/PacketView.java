@@ -184,12 +184,16 @@ public sealed interface PacketView {
                     BitSet.valueOf(words));
         }
 
-        /** As {@code path 2 cum 17 ce 3 sack +1..4,+9}, bits counted from the cumulative number. */
+        /**
+         * As {@code path 2 cum 17 ce 3 delay 640ns sack +1..4,+9}, bits counted from the cumulative
+         * number.
+         */
         @Override
         public String toString() {
             StringBuilder text = new StringBuilder("path ").append(path);
             text.append(" cum ").append(Integer.toUnsignedString(cumPsn));
             text.append(" ce ").append(Integer.toUnsignedString(cePackets));
+            text.append(" delay ").append(ackDelay * AckHeader.ACK_DELAY_UNIT_NS).append("ns");
             text.append((rflags & AckHeader.RFLAG_CE) == 0 ? "" : " CE");
             text.append((rflags & AckHeader.RFLAG_PROBE_REPLY) == 0 ? "" : " PROBE_REPLY");
             if ((rflags & AckHeader.RFLAG_SACK) != 0) {

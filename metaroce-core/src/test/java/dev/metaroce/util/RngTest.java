@@ -82,8 +82,8 @@ class RngTest {
     }
 
     /**
-     * With 3 * 2^29 values a remainder of 32 random bits would hit the lower two thirds of the range
-     * twice as often, and a plain multiplication would prefer every third value.
+     * With 3 * 2^29 values a remainder of 32 random bits would hit the lower two thirds of the
+     * range twice as often, and a plain multiplication would prefer every third value.
      */
     @Test
     void drawsBelowAnAwkwardBoundAreUnbiased() {

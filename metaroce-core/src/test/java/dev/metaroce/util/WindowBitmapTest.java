@@ -32,7 +32,10 @@ class WindowBitmapTest {
     @Test
     void everyShiftOfAFullAndOfAPatternedWindowIsRight() {
         BigInteger full = BigInteger.ONE.shiftLeft(256).subtract(BigInteger.ONE);
-        BigInteger patterned = new BigInteger("93".repeat(32), 16);
+        // Four words that have nothing in common.
+        BigInteger patterned =
+                new BigInteger(
+                        "8000000000000001DEADBEEFCAFEF00D1122334455667788F0E1D2C3B4A59687", 16);
         for (int count = 0; count <= 256; count++) {
             for (BigInteger twin : new BigInteger[] {full, patterned}) {
                 load(twin);
