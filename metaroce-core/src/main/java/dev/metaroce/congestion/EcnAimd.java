@@ -112,7 +112,7 @@ public final class EcnAimd implements CongestionControl {
             timeoutsInRow = 0;
         }
         if (marked > 0 && mayCut(nowNs)) {
-            // = MR-5.2-2
+            //= MR-5.2-2
             cutTo(nowNs, window - window * alpha / (2 * ALPHA_ONE));
         }
         grow(ackedPackets - marked);
@@ -132,7 +132,7 @@ public final class EcnAimd implements CongestionControl {
     @Override
     public void onTimeout(long nowNs) {
         timeoutsInRow = Math.min(timeoutsInRow + 1, 3);
-        // = MR-5.4-1
+        //= MR-5.4-1
         if (timeoutsInRow == 1) {
             cutTo(nowNs, window / 2);
         } else {
@@ -171,7 +171,7 @@ public final class EcnAimd implements CongestionControl {
         if (!over || roundAcked == 0) {
             return;
         }
-        // = MR-5.2-1
+        //= MR-5.2-1
         long fraction = roundMarked * ALPHA_ONE / roundAcked;
         alpha += (fraction - alpha) >> ALPHA_GAIN_SHIFT;
         judgeLoss(nowNs);
@@ -191,7 +191,7 @@ public final class EcnAimd implements CongestionControl {
         long minRttNs = rtt.minRttNs();
         boolean queues = 2 * srttNs > 3 * minRttNs;
         boolean longQueues = srttNs > 2 * minRttNs;
-        // = MR-5.3-1
+        //= MR-5.3-1
         if (100 * lost > 25 * packets || (queues && 100 * lost > 15 * packets)) {
             cutOnLoss(nowNs, window / 2);
         } else if (queues && 100 * lost >= 5 * packets) {

@@ -51,7 +51,7 @@ public final class Pacer {
 
     /** When the next packet may go: {@code nowNs} itself, or a later time. */
     public long nextSendNs(long nowNs) {
-        // = MR-5.5-1
+        //= MR-5.5-1
         long nextNs = emptyNs - burstNs;
         return started && nextNs - nowNs > 0 ? nextNs : nowNs;
     }

@@ -48,9 +48,6 @@ public final class ControlMessage {
     /** Bytes of the longest control packet, a RELEASE of 255 paths. */
     public static final int MAX_PACKET_BYTES = 40 + 4 * MAX_RELEASE_PATHS;
 
-    /** RELEASE flag: the initiator closes the connection, not only this lease. */
-    public static final int RELEASE_CLOSE = 0x80;
-
     static final int NONCE_AT = 16;
 
     static final int QUEUED_POSITION_AT = 24;
@@ -62,9 +59,9 @@ public final class ControlMessage {
     static final int DENY_COOKIE_AT = 32;
 
     static final int RELEASE_ENDPOINT_ID_AT = 24;
-    static final int RELEASE_FLAGS_AT = 32;
+    static final int RELEASE_RESERVED_AT = 32;
     static final int RELEASE_PATH_COUNT_AT = 33;
-    static final int RELEASE_RESERVED_AT = 34;
+    static final int RELEASE_SRC_CTX_AT = 34;
     static final int RELEASE_FINAL_PSN_AT = 36;
 
     static final int LEASE_CID_AT = 24;
@@ -76,6 +73,10 @@ public final class ControlMessage {
     static final int RECLAIM_DEADLINE_AT = 28;
 
     static final int KEEPALIVE_ACK_ENDPOINT_ID_AT = 24;
+
+    static final int DISCONNECT_ENDPOINT_ID_AT = 24;
+    static final int DISCONNECT_CONNECTION_ID_AT = 32;
+    static final int DISCONNECT_ROLE_AT = 40;
 
     static final int RESET_REASON_AT = 24;
     static final int RESET_RESERVED_AT = 25;
@@ -96,6 +97,8 @@ public final class ControlMessage {
             case GRANT -> GRANT_BYTES;
             case QUEUED, RECLAIM, KEEPALIVE_ACK, RESET -> 36;
             case DENY -> 44;
+            case DISCONNECT -> 48;
+            case DISCONNECT_ACK -> 28;
             case RELEASE -> releaseBytes(0);
             case RELEASE_ACK, KEEPALIVE -> 32;
         };
@@ -203,11 +206,6 @@ public final class ControlMessage {
         return m.i64(at + RELEASE_ENDPOINT_ID_AT);
     }
 
-    /** {@link #RELEASE_CLOSE} or 0, and bits to ignore. */
-    public static int releaseFlags(PacketMemory m, int at) {
-        return m.u8(at + RELEASE_FLAGS_AT);
-    }
-
     /** Number of paths named, 0..255. */
     public static int releasePathCount(PacketMemory m, int at) {
         return m.u8(at + RELEASE_PATH_COUNT_AT);
@@ -231,7 +229,7 @@ public final class ControlMessage {
             int token,
             long nonce,
             long endpointId,
-            int flags,
+            int srcCtx,
             int[] finalPsn,
             int paths) {
         Invariant.check(
@@ -241,9 +239,9 @@ public final class ControlMessage {
                 MAX_RELEASE_PATHS);
         encodeStart(m, at, ControlOpcode.RELEASE, token, txTime, nonce);
         m.put64(at + RELEASE_ENDPOINT_ID_AT, endpointId);
-        m.put8(at + RELEASE_FLAGS_AT, flags);
+        m.put8(at + RELEASE_RESERVED_AT, 0);
         m.put8(at + RELEASE_PATH_COUNT_AT, paths);
-        m.put16(at + RELEASE_RESERVED_AT, 0);
+        m.put16(at + RELEASE_SRC_CTX_AT, srcCtx);
         for (int path = 0; path < paths; path++) {
             m.put32(at + RELEASE_FINAL_PSN_AT + path * Integer.BYTES, finalPsn[path]);
         }
@@ -352,19 +350,63 @@ public final class ControlMessage {
             PacketMemory m,
             int at,
             int txTime,
+            long proof,
             ResetReason reason,
             int cid,
             int epoch,
             int incarnation) {
         //= MR-2.2-7
         //= MR-2.6-2
-        encodeStart(m, at, ControlOpcode.RESET, 0, txTime, 0);
+        encodeStart(m, at, ControlOpcode.RESET, 0, txTime, proof);
         m.put8(at + RESET_REASON_AT, reason.code());
         m.put8(at + RESET_RESERVED_AT, 0);
         m.put8(at + RESET_CID_AT, cid);
         m.put8(at + RESET_EPOCH_AT, epoch);
         m.put32(at + RESET_INCARNATION_AT, incarnation);
         return finish(m, at, bytes(ControlOpcode.RESET));
+    }
+
+    // DISCONNECT and DISCONNECT_ACK
+
+    public static long disconnectEndpointId(PacketMemory m, int at) {
+        return m.i64(at + DISCONNECT_ENDPOINT_ID_AT);
+    }
+
+    public static long disconnectConnectionId(PacketMemory m, int at) {
+        return m.i64(at + DISCONNECT_CONNECTION_ID_AT);
+    }
+
+    /** True when the sender dialled the connection. */
+    public static boolean disconnectFromDialer(PacketMemory m, int at) {
+        return m.u8(at + DISCONNECT_ROLE_AT) != 0;
+    }
+
+    /** Source context at the sender of a RELEASE: where its RELEASE_ACK goes. */
+    public static int releaseSrcCtx(PacketMemory m, int at) {
+        return m.u16(at + RELEASE_SRC_CTX_AT);
+    }
+
+    /** Writes a DISCONNECT; its common header carries the sender's own source context. */
+    public static int encodeDisconnect(
+            PacketMemory m,
+            int at,
+            int txTime,
+            int srcCtx,
+            long nonce,
+            long endpointId,
+            long connectionId,
+            boolean fromDialer) {
+        encodeStart(m, at, ControlOpcode.DISCONNECT, srcCtx, txTime, nonce);
+        m.put64(at + DISCONNECT_ENDPOINT_ID_AT, endpointId);
+        m.put64(at + DISCONNECT_CONNECTION_ID_AT, connectionId);
+        m.put32(at + DISCONNECT_ROLE_AT, fromDialer ? 1 << 24 : 0);
+        return finish(m, at, bytes(ControlOpcode.DISCONNECT));
+    }
+
+    public static int encodeDisconnectAck(
+            PacketMemory m, int at, int txTime, int srcCtx, long nonce) {
+        encodeStart(m, at, ControlOpcode.DISCONNECT_ACK, srcCtx, txTime, nonce);
+        return finish(m, at, bytes(ControlOpcode.DISCONNECT_ACK));
     }
 
     /**
@@ -398,7 +440,14 @@ public final class ControlMessage {
             case DENY -> DenyReason.of(denyReason(m, at)) != null;
             case RECLAIM -> ReclaimReason.of(reclaimReason(m, at)) != null;
             case RESET -> ResetReason.of(resetReason(m, at)) != null;
-            case QUEUED, RELEASE, RELEASE_ACK, KEEPALIVE, KEEPALIVE_ACK -> true;
+            case QUEUED,
+                    RELEASE,
+                    RELEASE_ACK,
+                    KEEPALIVE,
+                    KEEPALIVE_ACK,
+                    DISCONNECT,
+                    DISCONNECT_ACK ->
+                    true;
         };
     }
 

@@ -23,7 +23,11 @@ public enum ControlOpcode {
     /** Holder lives. */
     KEEPALIVE_ACK(9),
     /** Receiver knows no such lease. */
-    RESET(10);
+    RESET(10),
+    /** The sender's application ended a connection that holds no lease. */
+    DISCONNECT(11),
+    /** The connection is gone here too. */
+    DISCONNECT_ACK(12);
 
     private static final @Nullable ControlOpcode[] BY_CODE = new ControlOpcode[16];
 

@@ -35,6 +35,15 @@ final class ControlText {
                             + ResetReason.of(ControlMessage.resetReason(m, at))
                             + " incarnation "
                             + hex(ControlMessage.resetIncarnation(m, at) & 0xFFFF_FFFFL);
+            case DISCONNECT ->
+                    "endpoint "
+                            + hex(ControlMessage.disconnectEndpointId(m, at))
+                            + " connection "
+                            + hex(ControlMessage.disconnectConnectionId(m, at))
+                            + (ControlMessage.disconnectFromDialer(m, at)
+                                    ? " from dialer"
+                                    : " from acceptor");
+            case DISCONNECT_ACK -> "ended";
         };
     }
 
@@ -117,8 +126,7 @@ final class ControlText {
     private static String release(PacketMemory m, int at) {
         StringBuilder text = new StringBuilder("endpoint ");
         text.append(hex(ControlMessage.releaseEndpointId(m, at)));
-        boolean close = (ControlMessage.releaseFlags(m, at) & ControlMessage.RELEASE_CLOSE) != 0;
-        text.append(close ? " CLOSE" : "").append(" final");
+        text.append(" src ").append(ControlMessage.releaseSrcCtx(m, at)).append(" final");
         for (int path = 0; path < ControlMessage.releasePathCount(m, at); path++) {
             int psn = ControlMessage.releaseFinalPsn(m, at, path);
             text.append(' ').append(Integer.toUnsignedString(psn));

@@ -2,33 +2,22 @@ package dev.metaroce.quality;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.google.googlejavaformat.java.Formatter;
 import com.google.googlejavaformat.java.FormatterException;
-import com.google.googlejavaformat.java.ImportOrderer;
-import com.google.googlejavaformat.java.JavaFormatterOptions;
-import com.google.googlejavaformat.java.JavaFormatterOptions.Style;
-import com.google.googlejavaformat.java.RemoveUnusedImports;
-import com.google.googlejavaformat.java.StringWrapper;
 
 import org.junit.jupiter.api.Test;
 
 import java.util.List;
 
 /**
- * The layout of all Java sources is what google-java-format makes of them.
+ * The layout of all Java sources is what {@link SourceFormat} makes of them.
  *
- * <p>This is a test and no Maven plugin because tests run on JDK 25 whatever JVM Maven runs on. The
- * steps are those of its command line, with which ./metaroce format repairs what this test reports.
+ * <p>This is a test and no Maven plugin because tests run on JDK 25 whatever JVM Maven runs on.
  */
 class FormatTest {
-    private final Formatter formatter =
-            new Formatter(JavaFormatterOptions.builder().style(Style.AOSP).build());
-
     @Test
     void javaSourcesAreFormatted() {
         List<String> unformatted =
-                SourceTree.ofThisBuild().javaFiles().parallelStream()
-                        .filter(file -> file.name().contains("/src/"))
+                SourceFormat.sources(SourceTree.ofThisBuild()).parallelStream()
                         .filter(file -> !isFormatted(file))
                         .map(SourceFile::name)
                         .toList();
@@ -38,14 +27,39 @@ class FormatTest {
                 .isEmpty();
     }
 
-    private boolean isFormatted(SourceFile file) {
+    @Test
+    void importsAreSortedAndMarksAreKept() throws FormatterException {
+        String text =
+                """
+                package p;
+                import java.util.Set;
+                import java.util.List;
+                class A {
+                  //= MR-4.2-3
+                  List<String> a;
+                  //a remark
+                }
+                """;
+
+        assertThat(SourceFormat.format(text))
+                .isEqualTo(
+                        """
+                        package p;
+
+                        import java.util.List;
+
+                        class A {
+                            //= MR-4.2-3
+                            List<String> a;
+                            // a remark
+                        }
+                        """);
+    }
+
+    private static boolean isFormatted(SourceFile file) {
         String text = file.text();
         try {
-            String formatted = formatter.formatSource(text);
-            formatted = RemoveUnusedImports.removeUnusedImports(formatted);
-            formatted = ImportOrderer.reorderImports(formatted, Style.AOSP);
-            formatted = StringWrapper.wrap(formatted, formatter);
-            return formatted.equals(text);
+            return SourceFormat.format(text).equals(text);
         } catch (FormatterException e) {
             throw new AssertionError(file.name() + " cannot be formatted: " + e.getMessage(), e);
         }

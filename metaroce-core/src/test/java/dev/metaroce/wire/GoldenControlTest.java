@@ -15,6 +15,7 @@ class GoldenControlTest {
     private static final int SRC_CTX = 0xBEEF;
     private static final int TOKEN = 0x0709;
     private static final long NONCE = 0x0102_0304_0506_0708L;
+    private static final long PROOF = 0x2_1020_3047L;
     private static final long ENDPOINT = 0x1112_1314_1516_1718L;
     private static final long CONNECTION = 0x2122_2324_2526_2728L;
     private static final long COOKIE = 0x4142_4344_4546_4748L;
@@ -119,19 +120,11 @@ class GoldenControlTest {
         int[] finalPsn = {1, -1, 0x1020_3047, 99};
         int bytes =
                 ControlMessage.encodeRelease(
-                        memory,
-                        AT,
-                        0xCAFE_0007,
-                        TOKEN,
-                        NONCE,
-                        ENDPOINT,
-                        ControlMessage.RELEASE_CLOSE,
-                        finalPsn,
-                        3);
+                        memory, AT, 0xCAFE_0007, TOKEN, NONCE, ENDPOINT, 0x1234, finalPsn, 3);
         assertGolden(SamplePackets.RELEASE, bytes, ControlOpcode.RELEASE, TOKEN);
 
         assertThat(ControlMessage.releaseEndpointId(memory, AT)).isEqualTo(ENDPOINT);
-        assertThat(ControlMessage.releaseFlags(memory, AT)).isEqualTo(0x80);
+        assertThat(ControlMessage.releaseSrcCtx(memory, AT)).isEqualTo(0x1234);
         assertThat(ControlMessage.releasePathCount(memory, AT)).isEqualTo(3);
         for (int path = 0; path < 3; path++) {
             assertThat(ControlMessage.releaseFinalPsn(memory, AT, path)).isEqualTo(finalPsn[path]);
@@ -175,14 +168,32 @@ class GoldenControlTest {
     void reset() {
         int bytes =
                 ControlMessage.encodeReset(
-                        memory, AT, 0xCAFE_000C, ResetReason.EPOCH, 7, 9, 0xB1B2_B3B4);
+                        memory, AT, 0xCAFE_000C, PROOF, ResetReason.EPOCH, 7, 9, 0xB1B2_B3B4);
         assertGolden(SamplePackets.RESET, bytes, ControlOpcode.RESET, 0);
 
-        assertThat(ControlMessage.nonce(memory, AT)).isZero();
+        assertThat(ControlMessage.nonce(memory, AT)).isEqualTo(PROOF);
         assertThat(ControlMessage.resetReason(memory, AT)).isEqualTo(ResetReason.EPOCH.code());
         assertThat(ControlMessage.resetCid(memory, AT)).isEqualTo(7);
         assertThat(ControlMessage.resetEpoch(memory, AT)).isEqualTo(9);
         assertThat(ControlMessage.resetIncarnation(memory, AT)).isEqualTo(0xB1B2_B3B4);
+    }
+
+    @Test
+    void disconnect() {
+        int bytes =
+                ControlMessage.encodeDisconnect(
+                        memory, AT, 0xCAFE_000D, 0x3031, NONCE, ENDPOINT, CONNECTION, true);
+        assertGolden(SamplePackets.DISCONNECT, bytes, ControlOpcode.DISCONNECT, 0x3031);
+
+        assertThat(ControlMessage.disconnectEndpointId(memory, AT)).isEqualTo(ENDPOINT);
+        assertThat(ControlMessage.disconnectConnectionId(memory, AT)).isEqualTo(CONNECTION);
+        assertThat(ControlMessage.disconnectFromDialer(memory, AT)).isTrue();
+    }
+
+    @Test
+    void disconnectAck() {
+        int bytes = ControlMessage.encodeDisconnectAck(memory, AT, 0xCAFE_000E, 0x3031, NONCE);
+        assertGolden(SamplePackets.DISCONNECT_ACK, bytes, ControlOpcode.DISCONNECT_ACK, 0x3031);
     }
 
     private void assertLease() {

@@ -288,12 +288,12 @@ public final class SamplePackets {
                     "0102030405060708",
                     // endpoint id
                     "1112131415161718",
-                    // CLOSE, 3 paths
-                    "80 03 0000",
+                    // reserved, 3 paths, source context
+                    "00 03 1234",
                     // final psns
                     "00000001 ffffffff 10203047",
                     // checksum
-                    "a356b377");
+                    "2e306307");
 
     /** 32 bytes. */
     static final Sample RELEASE_ACK =
@@ -355,14 +355,42 @@ public final class SamplePackets {
                     "RESET",
                     // common
                     "14 00 0000 00 0a 0000 00000000 cafe000c",
-                    // no nonce
-                    "0000000000000000",
+                    // proof: path 2, PSN
+                    "00000002 10203047",
                     // EPOCH, cid 7/9
                     "02 00 07 09",
                     // incarnation
                     "b1b2b3b4",
                     // checksum
-                    "a1022f2c");
+                    "e73e0665");
+
+    /** 48 bytes. */
+    static final Sample DISCONNECT =
+            sample(
+                    "DISCONNECT",
+                    // common: source context
+                    "14 00 3031 00 0b 0000 00000000 cafe000d",
+                    // nonce
+                    "0102030405060708",
+                    // endpoint id
+                    "1112131415161718",
+                    // connection id
+                    "2122232425262728",
+                    // from the dialer
+                    "01 00 0000",
+                    // checksum
+                    "b126c051");
+
+    /** 28 bytes. */
+    static final Sample DISCONNECT_ACK =
+            sample(
+                    "DISCONNECT_ACK",
+                    // common: source context
+                    "14 00 3031 00 0c 0000 00000000 cafe000e",
+                    // nonce
+                    "0102030405060708",
+                    // checksum
+                    "7d6adb28");
 
     private static final List<Sample> ALL =
             List.of(
@@ -386,7 +414,9 @@ public final class SamplePackets {
                     RECLAIM,
                     KEEPALIVE,
                     KEEPALIVE_ACK,
-                    RESET);
+                    RESET,
+                    DISCONNECT,
+                    DISCONNECT_ACK);
 
     private SamplePackets() {}
 

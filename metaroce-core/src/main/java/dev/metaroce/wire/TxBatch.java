@@ -1,12 +1,14 @@
-package dev.metaroce.engine;
+package dev.metaroce.wire;
 
-import dev.metaroce.wire.NetAddress;
-import dev.metaroce.wire.PacketMemory;
+import org.jspecify.annotations.Nullable;
+
+import java.util.Objects;
 
 /**
- * Where an engine puts the packets it wants sent: one block of memory, cut into <em>runs</em>. A run
- * is a row of packets back to back with one destination, one route and one size; only its last packet
- * may be shorter. That is exactly what UDP segmentation offload can send with one system call.
+ * Where an engine puts the packets it wants sent: one block of memory, cut into <em>runs</em>. A
+ * run is a row of packets back to back with one destination, one route and one size; only its last
+ * packet may be shorter. That is exactly what UDP segmentation offload can send with one system
+ * call.
  *
  * <p>Owned by the driver thread. {@code append} merges into the last run where it can; nothing
  * allocates after construction.
@@ -23,7 +25,7 @@ public final class TxBatch {
     private final int[] runPackets;
     private final int[] runRoute;
     private final boolean[] runEct;
-    private final NetAddress[] runDestination;
+    private final @Nullable NetAddress[] runDestination;
     private int runs;
     private int used;
     private int packets;
@@ -142,6 +144,6 @@ public final class TxBatch {
     }
 
     public NetAddress destination(int run) {
-        return runDestination[run];
+        return Objects.requireNonNull(runDestination[run]);
     }
 }

@@ -1,0 +1,237 @@
+package dev.metaroce.engine;
+
+import dev.metaroce.event.CounterId;
+import dev.metaroce.event.Counters;
+import dev.metaroce.event.EventSink;
+import dev.metaroce.memory.RegionTable;
+import dev.metaroce.ring.DoorbellList;
+import dev.metaroce.transport.Acceptor;
+import dev.metaroce.transport.DeviceLimits;
+import dev.metaroce.transport.DeviceState;
+import dev.metaroce.transport.EndpointIdentity;
+import dev.metaroce.transport.MetaRoceProtocol;
+import dev.metaroce.transport.Stream;
+import dev.metaroce.transport.TransportConnection;
+import dev.metaroce.util.Rng;
+import dev.metaroce.wire.ControlMessage;
+import dev.metaroce.wire.DoorVerdict;
+import dev.metaroce.wire.NetAddress;
+import dev.metaroce.wire.PacketDoor;
+import dev.metaroce.wire.PacketMemory;
+import dev.metaroce.wire.TxBatch;
+
+import java.util.function.IntSupplier;
+
+/**
+ * One device as a deterministic object: time and packets go in, packets come out. It has no clock,
+ * no thread and no socket; the same object runs over UDP and in a simulator.
+ *
+ * <p>A driver calls, on one thread:
+ *
+ * <pre>
+ *   A  drainPosted(now)              what applications posted
+ *   B  onDatagram(now, ...)          each datagram received, a bounded number per turn
+ *   B  onTimeout(now)                when now reached nextDeadlineNs()
+ *   C  pollTransmit(now, batch)      until it returns 0; send the batch after each call
+ *   C  nextDeadlineNs()              how long it may sleep when nothing else happens
+ * </pre>
+ *
+ * <p>Time is in nanoseconds of any monotonic clock, always an argument. Work per call is bounded;
+ * no reference to the caller's buffers is kept; calls on the packet path allocate nothing and never
+ * throw for what a peer sent. Two engines share nothing: more throughput is more engines.
+ *
+ * <p>{@link #dial}, {@link #listen}, {@link #submit}, {@link #doorbells} and the queries may be
+ * used from any thread.
+ */
+public final class Engine {
+    private static final int MAX_TIMERS_PER_TURN = 1024;
+
+    private final DeviceState device;
+    private final MetaRoceProtocol protocol;
+    private final Counters counters;
+    private final DoorbellList doorbells = new DoorbellList();
+    private final IntSupplier keySource;
+    private volatile int contextsInUse;
+
+    /** Work for the engine thread. */
+    @FunctionalInterface
+    private interface Command {
+        void run(long nowNs);
+    }
+
+    /**
+     * @param rng decisions that must be reproducible: jitter, nonces
+     * @param keySource keys and first sequence numbers; a secure source outside tests and
+     *     simulation
+     * @param events receives what happens, on the engine's thread
+     */
+    public Engine(
+            DeviceLimits limits,
+            EndpointIdentity identity,
+            Rng rng,
+            IntSupplier keySource,
+            EventSink events) {
+        device = new DeviceState(limits, identity, rng, keySource, events);
+        protocol = new MetaRoceProtocol(device);
+        counters = device.counters();
+        this.keySource = keySource;
+    }
+
+    /** Takes over commands and posted work; returns how many there were (at least when not 0). */
+    public int drainPosted(long nowNs) {
+        if (doorbells.isQuiet()) {
+            return 0;
+        }
+        device.regions().gate().enter();
+        int drained = 0;
+        DoorbellList.Bell bell = doorbells.takeAll();
+        while (bell != null) {
+            DoorbellList.Bell following = doorbells.next(bell);
+            switch (bell.owner()) {
+                case Stream stream -> protocol.onWork(nowNs, stream);
+                case Command command -> command.run(nowNs);
+                default -> throw new IllegalStateException("a bell of nobody: " + bell.owner());
+            }
+            bell = following;
+            drained++;
+        }
+        device.regions().gate().exit();
+        return drained;
+    }
+
+    /**
+     * One datagram, {@code bytes} long, at {@code offset} of {@code memory}, from {@code source}.
+     *
+     * @param ce true when the network marked it "congestion experienced"
+     */
+    public void onDatagram(
+            long nowNs, PacketMemory memory, int offset, int bytes, NetAddress source, boolean ce) {
+        counters.increment(CounterId.RX_PACKETS);
+        counters.add(CounterId.RX_BYTES, bytes);
+        DoorVerdict verdict = PacketDoor.check(memory, offset, bytes);
+        switch (verdict) {
+            case OK -> {
+                device.regions().gate().enter();
+                protocol.onPacket(nowNs, memory, offset, bytes, source, ce);
+                device.regions().gate().exit();
+            }
+            case TOO_SHORT, MALFORMED -> counters.increment(CounterId.MALFORMED);
+            case BAD_CRC -> counters.increment(CounterId.BAD_CRC);
+            case BAD_VERSION -> {
+                counters.increment(CounterId.BAD_VERSION);
+                if (PacketDoor.isForeignRequest(memory, offset, bytes)) {
+                    protocol.onForeignRequest(nowNs, memory, offset, source);
+                }
+            }
+        }
+    }
+
+    /** Handles timers that are due. */
+    public void onTimeout(long nowNs) {
+        device.regions().gate().enter();
+        for (int i = 0; i < MAX_TIMERS_PER_TURN; i++) {
+            int timer = device.timers().pollExpired(nowNs);
+            if (timer < 0) {
+                break;
+            }
+            protocol.onTimer(nowNs, timer);
+        }
+        device.regions().gate().exit();
+    }
+
+    /**
+     * Appends packets to the batch (which the caller clears); 0 means that nothing may be sent
+     * until something else happens.
+     */
+    public int pollTransmit(long nowNs, TxBatch batch) {
+        int bytesBefore = batch.usedBytes();
+        device.regions().gate().enter();
+        int sent = protocol.pollTransmit(nowNs, batch);
+        device.regions().gate().exit();
+        counters.add(CounterId.TX_PACKETS, sent);
+        counters.add(CounterId.TX_BYTES, batch.usedBytes() - bytesBefore);
+        contextsInUse = protocol.contextsInUse();
+        return sent;
+    }
+
+    /** When {@link #onTimeout} is to be called; Long.MAX_VALUE for never. Compare by difference. */
+    public long nextDeadlineNs() {
+        return device.timers().nextDeadlineNs();
+    }
+
+    /** True when {@link #drainPosted} has something to do; any thread. */
+    public boolean hasPosted() {
+        return !doorbells.isQuiet();
+    }
+
+    public DoorbellList doorbells() {
+        return doorbells;
+    }
+
+    public RegionTable regions() {
+        return device.regions();
+    }
+
+    public Counters counters() {
+        return counters;
+    }
+
+    public DeviceLimits limits() {
+        return device.limits();
+    }
+
+    /** Receive contexts granted, as of the last turn. */
+    public int contextsInUse() {
+        return contextsInUse;
+    }
+
+    /** Bytes of the tables that serve senders; the same for any number of senders. */
+    public long contextTableBytes() {
+        return protocol.contextTableBytes();
+    }
+
+    /** The machines, for tests that look inside; engine thread only. */
+    public MetaRoceProtocol protocol() {
+        return protocol;
+    }
+
+    /**
+     * Starts to connect to a service.
+     *
+     * @param privateData 0..64 bytes for the service
+     */
+    public TransportConnection dial(NetAddress target, long serviceId, byte[] privateData) {
+        if (privateData.length > ControlMessage.MAX_PRIVATE_BYTES) {
+            throw new IllegalArgumentException(
+                    "private data of "
+                            + privateData.length
+                            + " bytes: at most "
+                            + ControlMessage.MAX_PRIVATE_BYTES);
+        }
+        long id = (long) keySource.getAsInt() << 32 | (keySource.getAsInt() & 0xFFFF_FFFFL);
+        TransportConnection connection =
+                TransportConnection.dialed(id, target, serviceId, privateData.clone());
+        command(nowNs -> protocol.dial(nowNs, connection));
+        return connection;
+    }
+
+    /** Offers a service from the next turn on. */
+    public void listen(long serviceId, Acceptor acceptor) {
+        command(nowNs -> protocol.listen(serviceId, acceptor));
+    }
+
+    /** Closes a connection in order, at the next turn. */
+    public void close(TransportConnection connection) {
+        command(nowNs -> protocol.close(nowNs, connection));
+    }
+
+    /** Runs something on the engine's thread at the next turn. */
+    public void submit(Runnable command) {
+        command(nowNs -> command.run());
+    }
+
+    /** Commands and posted work wait in one list, so that they keep their order. */
+    private void command(Command command) {
+        doorbells.ring(new DoorbellList.Bell(command));
+    }
+}

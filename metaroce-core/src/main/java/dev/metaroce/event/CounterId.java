@@ -1,0 +1,63 @@
+package dev.metaroce.event;
+
+/** What a device counts. Names are the ones printed by tools; all counters only grow. */
+public enum CounterId {
+    RX_PACKETS("datagrams received"),
+    RX_BYTES("bytes received in datagrams"),
+    TX_PACKETS("datagrams sent"),
+    TX_BYTES("bytes sent in datagrams"),
+    DATA_SENT("DATA packets sent for the first time"),
+    DATA_RESENT("DATA packets sent again"),
+    RESENT_BYTES("payload bytes sent again"),
+    SKIPS_SENT("SKIP packets sent in place of abandoned messages"),
+    DATA_ACCEPTED("DATA packets accepted and placed"),
+    PAYLOAD_BYTES("payload bytes accepted"),
+    DUPLICATES("DATA packets received again"),
+    OUT_OF_ORDER("DATA packets that arrived ahead of a gap in their path"),
+    OUT_OF_WINDOW("DATA packets outside the receive window of their path"),
+    OUT_OF_SEQUENCE("DATA packets refused by Go-Back-N (profile S)"),
+    ACKS_SENT("ACK packets sent"),
+    ACKS_RECEIVED("ACK packets received"),
+    ACKS_STALE("ACK, NAK or control packets for no lease of ours, or with absurd numbers"),
+    NAKS_SENT("NAK packets sent"),
+    NAKS_RECEIVED("NAK packets received"),
+    PROBES_SENT("tail probes sent"),
+    RTO_FIRED("retransmission time-outs"),
+    REROUTES("paths moved to another source port"),
+    LOSSES_DETECTED("packets found lost by acknowledgement"),
+    SPURIOUS_RESENDS("packets sent again although the first copy arrived"),
+    CE_PACKETS("DATA packets received with ECN congestion mark"),
+    MALFORMED("datagrams too short, of unknown kind or with fields that contradict each other"),
+    BAD_VERSION("datagrams of another protocol version"),
+    BAD_CRC("datagrams with a wrong CRC"),
+    STALE_CONTEXT("packets for a context id that is free or has another epoch"),
+    WRONG_SOURCE("packets for a context from another host than its holder"),
+    ACCESS_REFUSED("requests refused for key, bounds, rights or domain"),
+    RECEIVER_NOT_READY("SEND packets that found no posted receive"),
+    REQUESTS_SENT("CID requests sent"),
+    REQUESTS_RECEIVED("CID requests received"),
+    GRANTS("context ids granted"),
+    QUEUED("CID requests put into the waiting line"),
+    DENIED("CID requests denied"),
+    RELEASES("context ids given back by their holder"),
+    RECLAIMS("holders asked to give their context id back"),
+    GRANT_UNUSED("grants taken back because no data came"),
+    EXPIRED("context ids taken from silent holders"),
+    RETIRED("context ids taken from an earlier incarnation of a peer"),
+    RESETS_SENT("RESET packets sent"),
+    RESETS_RECEIVED("RESET packets received"),
+    KEEPALIVES_SENT("KEEPALIVE packets sent"),
+    CONTROL_DROPPED("control answers dropped because the outbox was full"),
+    CONNECTIONS_FAILED("connections that ended in an error");
+
+    private final String meaning;
+
+    CounterId(String meaning) {
+        this.meaning = meaning;
+    }
+
+    /** One line of documentation. */
+    public String meaning() {
+        return meaning;
+    }
+}

@@ -1,0 +1,100 @@
+package dev.metaroce.path;
+
+import dev.metaroce.congestion.CongestionControl;
+import dev.metaroce.congestion.EcnAimd;
+import dev.metaroce.congestion.RttEstimator;
+
+/**
+ * What is known of one path: its route, window, round-trip time and health. Decides nothing by
+ * itself. Owner: the engine thread.
+ */
+public final class PathState {
+    /** Packets of one path that may be unacknowledged at once: the span of a SACK. */
+    public static final int MAX_WINDOW_PACKETS = 256;
+
+    private final CongestionControl congestion = new EcnAimd(MAX_WINDOW_PACKETS);
+    private final RttEstimator rtt = new RttEstimator();
+    private int route;
+    private int inFlight;
+    private int timeouts;
+    private long activeNs;
+
+    /** Starts afresh for a new lease. */
+    public void reset(int newRoute, int initialWindowPackets) {
+        route = newRoute;
+        congestion.reset(initialWindowPackets);
+        rtt.reset();
+        inFlight = 0;
+        timeouts = 0;
+        activeNs = 0;
+    }
+
+    public CongestionControl congestion() {
+        return congestion;
+    }
+
+    public RttEstimator rtt() {
+        return rtt;
+    }
+
+    /** Index of the sending socket. */
+    public int route() {
+        return route;
+    }
+
+    /** Packets sent and neither acknowledged nor found lost. */
+    public int inFlight() {
+        return inFlight;
+    }
+
+    public int freeWindow() {
+        return congestion.windowPackets() - inFlight;
+    }
+
+    public void onSent(long nowNs) {
+        if (inFlight == 0) {
+            activeNs = nowNs;
+        }
+        inFlight++;
+    }
+
+    /** A packet left the network: acknowledged, lost or refused. */
+    public void onGone() {
+        inFlight--;
+    }
+
+    /** The peer answered on this path. */
+    public void onProgress(long nowNs) {
+        activeNs = nowNs;
+        timeouts = 0;
+    }
+
+    /** Probes and time-outs in a row without an answer. */
+    public int timeouts() {
+        return timeouts;
+    }
+
+    public void onTimeout(long nowNs) {
+        timeouts++;
+        activeNs = nowNs;
+    }
+
+    public void moveTo(int newRoute, int windowPackets) {
+        route = newRoute;
+        congestion.reset(windowPackets);
+        rtt.reset();
+    }
+
+    /**
+     * When to ask the peer what arrived: two smoothed round trips after the last sign of life, then
+     * after the retransmission time-out, doubling.
+     */
+    public long probeDeadlineNs(long rtoFloorNs, long ackDelayNs) {
+        if (timeouts == 0) {
+            long waitNs = rtt.srttNs() == 0 ? rtoFloorNs : 2 * rtt.srttNs() + 2 * ackDelayNs;
+            return activeNs + Math.max(waitNs, rtoFloorNs / 4);
+        }
+        long rtoNs = rtt.rtoNs(rtoFloorNs, 1_000_000_000L);
+        return activeNs + (rtoNs << Math.min(timeouts - 1, 6));
+    }
+}

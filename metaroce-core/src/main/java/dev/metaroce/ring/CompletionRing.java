@@ -1,0 +1,140 @@
+package dev.metaroce.ring;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * Completions from one engine thread (producer) to one polling thread (consumer). It cannot
+ * overflow: every queue pair reserves its depth here when it is made, and a slot of a send or
+ * receive queue is free again only when its completion was polled.
+ */
+public final class CompletionRing {
+    private static final VarHandle TAIL;
+    private static final VarHandle HEAD;
+
+    static {
+        try {
+            MethodHandles.Lookup lookup = MethodHandles.lookup();
+            TAIL = lookup.findVarHandle(CompletionRing.class, "tail", long.class);
+            HEAD = lookup.findVarHandle(CompletionRing.class, "head", long.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    private final int capacity;
+    private final int mask;
+    private final long[] wrId;
+    private final long[] byteLength;
+    private final long[] sequence;
+    private final int[] immediate;
+    private final byte[] status;
+    private final byte[] opcode;
+    private final boolean[] withImmediate;
+    private final WorkQueue[] queue;
+    private static final WcStatus[] STATUS = WcStatus.values();
+    private static final WcOpcode[] OPCODE = WcOpcode.values();
+
+    private final AtomicInteger reserved = new AtomicInteger();
+    private long tail;
+    private long head;
+
+    /**
+     * @param capacity completions it can hold, 1..2^24
+     */
+    public CompletionRing(int capacity) {
+        if (capacity < 1 || capacity > 1 << 24) {
+            throw new IllegalArgumentException(
+                    "completion queue capacity " + capacity + " is not in 1.." + (1 << 24));
+        }
+        this.capacity = capacity;
+        int slots = Integer.highestOneBit(Math.max(1, capacity - 1)) << 1;
+        mask = slots - 1;
+        wrId = new long[slots];
+        byteLength = new long[slots];
+        sequence = new long[slots];
+        immediate = new int[slots];
+        status = new byte[slots];
+        opcode = new byte[slots];
+        withImmediate = new boolean[slots];
+        queue = new WorkQueue[slots];
+    }
+
+    public int capacity() {
+        return capacity;
+    }
+
+    /**
+     * Sets aside {@code entries} for a queue pair.
+     *
+     * @throws IllegalArgumentException when the queue is too small for all its queue pairs
+     */
+    public void reserve(int entries) {
+        int total = reserved.addAndGet(entries);
+        if (total > capacity) {
+            reserved.addAndGet(-entries);
+            throw new IllegalArgumentException(
+                    "completion queue of "
+                            + capacity
+                            + " cannot hold "
+                            + entries
+                            + " more work requests ("
+                            + (total - entries)
+                            + " are reserved): create it with at least "
+                            + total);
+        }
+    }
+
+    /** Gives a reservation back when its queue pair is gone. */
+    public void unreserve(int entries) {
+        reserved.addAndGet(-entries);
+    }
+
+    /** Engine thread: adds a completion of slot {@code sequenceOfSlot} of {@code source}. */
+    public void push(
+            WorkQueue source,
+            long sequenceOfSlot,
+            long id,
+            WcStatus wcStatus,
+            WcOpcode wcOpcode,
+            long bytes,
+            int imm,
+            boolean hasImm) {
+        int at = (int) tail & mask;
+        wrId[at] = id;
+        status[at] = (byte) wcStatus.ordinal();
+        opcode[at] = (byte) wcOpcode.ordinal();
+        byteLength[at] = bytes;
+        immediate[at] = imm;
+        withImmediate[at] = hasImm;
+        sequence[at] = sequenceOfSlot;
+        queue[at] = source;
+        TAIL.setRelease(this, tail + 1);
+    }
+
+    /** Polling thread: fills {@code into} with the oldest completion, or returns false. */
+    public boolean poll(WorkCompletion into) {
+        long h = head;
+        if (h == (long) TAIL.getAcquire(this)) {
+            return false;
+        }
+        int at = (int) h & mask;
+        WorkQueue source = queue[at];
+        into.wrId = wrId[at];
+        into.status = STATUS[status[at]];
+        into.opcode = OPCODE[opcode[at]];
+        into.byteLength = byteLength[at];
+        into.immediate = immediate[at];
+        into.hasImmediate = withImmediate[at];
+        into.owner = source.owner();
+        source.freeThrough(sequence[at]);
+        HEAD.setRelease(this, h + 1);
+        return true;
+    }
+
+    /** Completions waiting to be polled. */
+    public int size() {
+        return (int) ((long) TAIL.getAcquire(this) - (long) HEAD.getAcquire(this));
+    }
+}

@@ -1,0 +1,55 @@
+package dev.metaroce.ring;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One completion, filled by {@code CompletionQueue.poll}. The object belongs to the caller and is
+ * reused from poll to poll, so that polling allocates nothing.
+ */
+public final class WorkCompletion {
+    long wrId;
+    WcStatus status = WcStatus.SUCCESS;
+    WcOpcode opcode = WcOpcode.WRITE;
+    long byteLength;
+    int immediate;
+    boolean hasImmediate;
+    @Nullable Object owner;
+
+    /** The caller's own number, given at post. */
+    public long wrId() {
+        return wrId;
+    }
+
+    public WcStatus status() {
+        return status;
+    }
+
+    /** Meaningful also when the status is an error. */
+    public WcOpcode opcode() {
+        return opcode;
+    }
+
+    /** Bytes transferred; 0 when the status is an error. */
+    public long byteLength() {
+        return byteLength;
+    }
+
+    /** The 32-bit immediate; 0 without one. */
+    public int immediate() {
+        return immediate;
+    }
+
+    public boolean hasImmediate() {
+        return hasImmediate;
+    }
+
+    /** The stream whose work this was: the {@code attachment} of the queue pair, never null. */
+    public Object owner() {
+        return java.util.Objects.requireNonNull(owner);
+    }
+
+    @Override
+    public String toString() {
+        return "wc wrId=" + wrId + " " + opcode + " " + status + " " + byteLength + " B";
+    }
+}

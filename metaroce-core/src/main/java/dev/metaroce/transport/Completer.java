@@ -1,0 +1,299 @@
+package dev.metaroce.transport;
+
+import dev.metaroce.event.CounterId;
+import dev.metaroce.event.Counters;
+import dev.metaroce.event.EventId;
+import dev.metaroce.ring.WcStatus;
+import dev.metaroce.util.WindowBitmap;
+import dev.metaroce.wire.AckHeader;
+import dev.metaroce.wire.CommonHeader;
+import dev.metaroce.wire.DataHeader;
+import dev.metaroce.wire.NakCode;
+import dev.metaroce.wire.NakHeader;
+import dev.metaroce.wire.NetAddress;
+import dev.metaroce.wire.PacketMemory;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The initiator's receiving end: what an ACK or NAK says of packets sent, and what that finishes.
+ * Owner: the engine thread.
+ */
+final class Completer {
+    private static final long MAX_PAUSE_NS = 10_000_000;
+
+    private final DeviceState device;
+    private final Counters counters;
+    private final LeaseClient leases;
+    private final long[] sack = new long[WindowBitmap.WORDS];
+    private final long[] found = new long[WindowBitmap.WORDS];
+
+    Completer(DeviceState device, LeaseClient leases) {
+        this.device = device;
+        this.leases = leases;
+        counters = device.counters;
+    }
+
+    /** The connection whose open lease this answer names, or null when it is stale. */
+    private @Nullable TransportConnection holder(
+            int srcCtx, int cid, int epoch, NetAddress source) {
+        TransportConnection c = device.connection(srcCtx);
+        TxLease lease = c == null ? null : c.lease;
+        //= MR-3.2-5
+        if (c == null
+                || lease == null
+                || lease.cid != cid
+                || lease.epoch != epoch
+                || !source.sameHost(lease.peer)) {
+            counters.increment(CounterId.ACKS_STALE);
+            return null;
+        }
+        return c;
+    }
+
+    void onAck(long nowNs, PacketMemory m, int at, NetAddress source) {
+        TransportConnection c =
+                holder(
+                        CommonHeader.ctx(m, at),
+                        AckHeader.cid(m, at),
+                        AckHeader.epoch(m, at),
+                        source);
+        TxLease lease = c == null ? null : c.lease;
+        if (c == null || lease == null) {
+            return;
+        }
+        counters.increment(CounterId.ACKS_RECEIVED);
+        c.heardNs = nowNs;
+        lease.allow(AckHeader.window(m, at), AckHeader.rateHint(m, at));
+        lease.poolLoad = AckHeader.poolLoad(m, at);
+        int count = AckHeader.count(m, at);
+        int record = AckHeader.firstRecord(at);
+        for (int i = 0; i < count; i++) {
+            onRecord(nowNs, c, lease, m, record);
+            record = AckHeader.nextRecord(m, record);
+        }
+        leases.afterProgress(nowNs, c);
+    }
+
+    private void onRecord(
+            long nowNs, TransportConnection c, TxLease lease, PacketMemory m, int record) {
+        int pathId = AckHeader.path(m, record);
+        int cum = AckHeader.cumPsn(m, record);
+        TxPath path = pathId < lease.pathCount ? lease.paths[pathId] : null;
+        //= MR-4.3-5
+        if (path == null || cum - path.una() < 0 || cum - path.nextPsn() > 0) {
+            counters.increment(CounterId.ACKS_STALE);
+            return;
+        }
+        int echo = AckHeader.echoTime(m, record);
+        int acked = ackThrough(c, lease, path, cum, echo);
+        boolean holes = AckHeader.hasSack(m, record);
+        if (holes) {
+            acked += ackSelected(c, lease, path, m, record, echo);
+        }
+        boolean probed = (AckHeader.recordFlags(m, record) & AckHeader.RFLAG_PROBE_REPLY) != 0;
+        if (probed) {
+            path.onProbeReply(echo);
+        }
+        long rttNs = rttNs(nowNs, echo, AckHeader.ackDelay(m, record));
+        if (acked > 0 || probed) {
+            path.state.onProgress(nowNs);
+            path.onDelivered(acked);
+        }
+        if (acked > 0) {
+            path.state.rtt().onSample(rttNs);
+            int ce = path.newCePackets(AckHeader.cePackets(m, record));
+            path.state.congestion().onAck(nowNs, acked, Math.min(ce, acked), rttNs);
+        }
+        if (holes || probed) {
+            detectLoss(nowNs, path, pathId);
+        }
+    }
+
+    /** Round-trip time of the packet that caused the answer, without the wait at the target. */
+    private static long rttNs(long nowNs, int echo, int ackDelay) {
+        int units = CommonHeader.toTxTime(nowNs) - echo - ackDelay;
+        return Math.max(1, units) * (long) CommonHeader.TX_TIME_UNIT_NS;
+    }
+
+    private int ackThrough(TransportConnection c, TxLease lease, TxPath path, int cum, int echo) {
+        int acked = 0;
+        for (int psn = path.una(); psn != cum; psn++) {
+            acked += ackOne(c, lease, path, psn, echo);
+        }
+        path.advanceTo(cum);
+        return acked;
+    }
+
+    private int ackSelected(
+            TransportConnection c,
+            TxLease lease,
+            TxPath path,
+            PacketMemory m,
+            int record,
+            int echo) {
+        AckHeader.readSack(m, AckHeader.sackAt(record), sack, 0);
+        int first = path.una() + 1;
+        int limit = path.nextPsn() - first;
+        int acked = 0;
+        for (int bit = WindowBitmap.nextSet(sack, 0, 0);
+                bit >= 0 && bit < limit;
+                bit = bit + 1 < WindowBitmap.BITS ? WindowBitmap.nextSet(sack, 0, bit + 1) : -1) {
+            acked += ackOne(c, lease, path, first + bit, echo);
+        }
+        return acked;
+    }
+
+    private int ackOne(TransportConnection c, TxLease lease, TxPath path, int psn, int echo) {
+        boolean spurious = path.isSpurious(psn, echo);
+        if (!path.acknowledge(psn, echo)) {
+            return 0;
+        }
+        if (spurious) {
+            counters.increment(CounterId.SPURIOUS_RESENDS);
+            path.onSpurious();
+        }
+        Stream stream = path.stream(psn);
+        if (stream != null && stream.onPacketAcked(path.seq(psn))) {
+            finish(c, lease, stream, path.seq(psn));
+        }
+        return 1;
+    }
+
+    /** All packets of a request arrived. */
+    private void finish(TransportConnection c, TxLease lease, Stream stream, long seq) {
+        int slot = stream.messageSlot(seq);
+        if (slot != DataHeader.NO_SLOT) {
+            lease.freeMessageSlot(slot);
+            if (lease.slotWanted) {
+                lease.slotWanted = false;
+                leases.readyAll(c);
+            }
+        }
+        stream.completeFinished();
+        if (stream.hasUnsent()) {
+            c.addReady(stream);
+        }
+    }
+
+    private void detectLoss(long nowNs, TxPath path, int pathId) {
+        int lost = LossDetector.detect(path, found);
+        if (lost == 0) {
+            return;
+        }
+        int sent = path.state.inFlight();
+        int una = path.una();
+        //= MR-4.3-1
+        for (int bit = WindowBitmap.nextSet(found, 0, 0);
+                bit >= 0;
+                bit = bit + 1 < WindowBitmap.BITS ? WindowBitmap.nextSet(found, 0, bit + 1) : -1) {
+            path.markLost(una + bit);
+            device.event(nowNs, EventId.PACKET_LOST, pathId, una + bit, 0);
+        }
+        counters.add(CounterId.LOSSES_DETECTED, lost);
+        path.state.congestion().onLoss(nowNs, lost, sent);
+    }
+
+    void onNak(long nowNs, PacketMemory m, int at, NetAddress source) {
+        TransportConnection c =
+                holder(
+                        CommonHeader.ctx(m, at),
+                        NakHeader.cid(m, at),
+                        NakHeader.epoch(m, at),
+                        source);
+        TxLease lease = c == null ? null : c.lease;
+        int pathId = CommonHeader.path(m, at);
+        NakCode code = NakCode.of(CommonHeader.opcode(m, at));
+        if (c == null || lease == null || code == null || pathId >= lease.pathCount) {
+            return;
+        }
+        counters.increment(CounterId.NAKS_RECEIVED);
+        c.heardNs = nowNs;
+        TxPath path = lease.paths[pathId];
+        int psn = CommonHeader.psn(m, at);
+        Stream stream = c.stream(CommonHeader.stream(m, at));
+        switch (code) {
+            case SEQUENCE -> rewind(nowNs, c, lease, path, pathId, psn);
+            case RECEIVER_NOT_READY ->
+                    notReady(nowNs, c, stream, path, psn, NakHeader.retryAfterUs(m, at));
+            case INVALID_REQUEST, LENGTH ->
+                    refused(c, stream, path, psn, WcStatus.REMOTE_INVALID_REQUEST_ERROR);
+            case REMOTE_ACCESS -> refused(c, stream, path, psn, WcStatus.REMOTE_ACCESS_ERROR);
+            case REMOTE_OPERATION, MISALIGNED_ATOMIC ->
+                    refused(c, stream, path, psn, WcStatus.REMOTE_OPERATION_ERROR);
+        }
+        leases.afterProgress(nowNs, c);
+    }
+
+    /** Profile S: everything before {@code expected} arrived, all else is sent again. */
+    private void rewind(
+            long nowNs,
+            TransportConnection c,
+            TxLease lease,
+            TxPath path,
+            int pathId,
+            int expected) {
+        if (lease.selective || expected - path.una() < 0 || expected - path.nextPsn() > 0) {
+            counters.increment(CounterId.ACKS_STALE);
+            return;
+        }
+        //= MR-4.4-3
+        ackThrough(c, lease, path, expected, 0);
+        path.state.onProgress(nowNs);
+        int sent = path.state.inFlight();
+        int lost = path.markAllLost();
+        counters.add(CounterId.LOSSES_DETECTED, lost);
+        device.event(nowNs, EventId.PACKET_LOST, pathId, expected, lost);
+        // Go-Back-N counts one loss: the rest was thrown away by the receiver, not by the network.
+        path.state.congestion().onLoss(nowNs, 1, sent);
+    }
+
+    private void notReady(
+            long nowNs,
+            TransportConnection c,
+            @Nullable Stream stream,
+            TxPath path,
+            int psn,
+            long retryAfterUs) {
+        if (stream == null || !path.isOutstanding(psn) || path.stream(psn) != stream) {
+            return;
+        }
+        if (stream.notReadyCount == 0) {
+            stream.notReadySinceNs = nowNs;
+        } else if (nowNs - stream.notReadySinceNs >= device.limits.giveUpNs()) {
+            fail(c, stream, path.seq(psn), WcStatus.RNR_RETRY_EXCEEDED_ERROR);
+            return;
+        }
+        long pauseNs =
+                Math.min(MAX_PAUSE_NS, (retryAfterUs * 1_000) << Math.min(stream.notReadyCount, 6));
+        if (stream.pausedUntilNs - nowNs <= 0 || stream.notReadyCount == 0) {
+            stream.notReadyCount++;
+            stream.pausedUntilNs = nowNs + pauseNs;
+        }
+        //= MR-4.5-1
+        path.defer(psn, stream.pausedUntilNs);
+        path.state.onProgress(nowNs);
+        device.armBy(DeviceState.CONNECTION_TIMERS + c.index, stream.pausedUntilNs);
+    }
+
+    private void refused(
+            TransportConnection c, @Nullable Stream stream, TxPath path, int psn, WcStatus status) {
+        if (stream != null && path.isOutstanding(psn) && path.stream(psn) == stream) {
+            fail(c, stream, path.seq(psn), status);
+        }
+    }
+
+    /** One request failed: its stream ends in error, other streams go on, the lease starts anew. */
+    void fail(TransportConnection c, Stream stream, long seq, WcStatus status) {
+        stream.fail(seq, status);
+        TxLease lease = c.lease;
+        if (lease != null) {
+            //= MR-4.5-3
+            for (int i = 0; i < lease.pathCount; i++) {
+                lease.paths[i].abandon(stream);
+            }
+        }
+        c.reclaimed = true;
+        device.ready.add(c);
+    }
+}

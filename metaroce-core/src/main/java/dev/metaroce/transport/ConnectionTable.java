@@ -1,0 +1,79 @@
+package dev.metaroce.transport;
+
+import dev.metaroce.wire.ControlMessage;
+import dev.metaroce.wire.NetAddress;
+
+import org.jspecify.annotations.Nullable;
+
+import java.util.LinkedHashMap;
+
+/**
+ * The connections of a device by who and which, and the services it offers. Control plane: looked
+ * at once per request, never per packet. Owner: the engine thread.
+ */
+final class ConnectionTable {
+    private record Key(long peerEndpointId, long connectionId, boolean dialedByUs) {}
+
+    private final DeviceState device;
+    private final LinkedHashMap<Key, TransportConnection> byKey = new LinkedHashMap<>();
+    private final LinkedHashMap<Long, Acceptor> services = new LinkedHashMap<>();
+
+    ConnectionTable(DeviceState device) {
+        this.device = device;
+    }
+
+    void listen(long serviceId, Acceptor acceptor) {
+        services.put(serviceId, acceptor);
+    }
+
+    @Nullable Acceptor service(long serviceId) {
+        return services.get(serviceId);
+    }
+
+    @Nullable TransportConnection find(long peerEndpointId, long connectionId, boolean dialedByUs) {
+        return byKey.get(new Key(peerEndpointId, connectionId, dialedByUs));
+    }
+
+    /** A dialled connection learnt who its peer is. */
+    void bind(TransportConnection connection, long peerEndpointId) {
+        connection.peerEndpointId = peerEndpointId;
+        byKey.put(new Key(peerEndpointId, connection.connectionId, connection.dialer), connection);
+    }
+
+    void unbind(TransportConnection connection) {
+        byKey.remove(
+                new Key(connection.peerEndpointId, connection.connectionId, connection.dialer));
+    }
+
+    /** Offers an incoming connection to its service; null when it is refused. */
+    @Nullable TransportConnection accept(
+            long peerEndpointId,
+            long connectionId,
+            NetAddress peer,
+            long serviceId,
+            byte[] offered,
+            Acceptor acceptor) {
+        TransportConnection made = new TransportConnection(connectionId, false, peer, serviceId);
+        made.peerPrivateData = offered;
+        if (!device.add(made)) {
+            return null;
+        }
+        byte[] answer = acceptor.onRequest(made, offered);
+        if (answer == null) {
+            device.remove(made);
+            return null;
+        }
+        if (answer.length > ControlMessage.MAX_PRIVATE_BYTES) {
+            device.remove(made);
+            throw new IllegalArgumentException(
+                    "private data of "
+                            + answer.length
+                            + " bytes: at most "
+                            + ControlMessage.MAX_PRIVATE_BYTES);
+        }
+        made.privateData = answer;
+        bind(made, peerEndpointId);
+        made.state(ConnectionState.OPEN);
+        return made;
+    }
+}

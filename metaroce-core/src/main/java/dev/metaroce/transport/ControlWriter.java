@@ -1,0 +1,148 @@
+package dev.metaroce.transport;
+
+import dev.metaroce.wire.CommonHeader;
+import dev.metaroce.wire.ControlMessage;
+import dev.metaroce.wire.ControlOpcode;
+import dev.metaroce.wire.DenyReason;
+import dev.metaroce.wire.GrantFields;
+import dev.metaroce.wire.PacketMemory;
+import dev.metaroce.wire.ReclaimReason;
+import dev.metaroce.wire.RequestFields;
+import dev.metaroce.wire.ResetReason;
+import dev.metaroce.wire.TxBatch;
+
+import org.jspecify.annotations.Nullable;
+
+import java.util.Objects;
+
+/** Turns waiting control messages into packets. Owner: the engine thread. */
+final class ControlWriter {
+    private final DeviceState device;
+    private final LeaseServer server;
+    private final LeaseClient client;
+    private final RequestFields request = new RequestFields();
+    private final GrantFields grant = new GrantFields();
+    private final int[] finalPsn = new int[16];
+
+    ControlWriter(DeviceState device, LeaseServer server, LeaseClient client) {
+        this.device = device;
+        this.server = server;
+        this.client = client;
+    }
+
+    /** Appends waiting messages while the batch has room; returns the packets appended. */
+    int pollTransmit(long nowNs, TxBatch batch) {
+        ControlOutbox outbox = device.outbox;
+        int sent = 0;
+        while (!outbox.isEmpty() && batch.hasRoom(ControlOutbox.MAX_PACKET_BYTES)) {
+            sent += send(nowNs, outbox, batch);
+            outbox.pop();
+        }
+        return sent;
+    }
+
+    private int send(long nowNs, ControlOutbox outbox, TxBatch batch) {
+        ControlOpcode opcode = outbox.opcode();
+        TransportConnection about = outbox.connection();
+        if (opcode == ControlOpcode.GRANT
+                && !server.fillGrant(outbox.token(), outbox.nonce(), grant)) {
+            return 0;
+        }
+        if ((opcode == ControlOpcode.REQUEST || opcode == ControlOpcode.DISCONNECT)
+                && (about == null || about.isEnded())) {
+            return 0;
+        }
+        TxLease lease = about == null ? null : about.lease;
+        int paths = opcode == ControlOpcode.RELEASE && lease != null ? lease.pathCount : 0;
+        int bytes =
+                opcode == ControlOpcode.RELEASE
+                        ? ControlMessage.releaseBytes(paths)
+                        : ControlMessage.bytes(opcode);
+        int at = batch.append(outbox.destination(), 0, false, bytes);
+        encode(batch.memory(), at, CommonHeader.toTxTime(nowNs), outbox, about, lease, paths);
+        return 1;
+    }
+
+    private void encode(
+            PacketMemory m,
+            int at,
+            int txTime,
+            ControlOutbox outbox,
+            @Nullable TransportConnection about,
+            @Nullable TxLease lease,
+            int paths) {
+        int ctx = outbox.ctx();
+        long nonce = outbox.nonce();
+        int cid = CommonHeader.cid(outbox.token());
+        int epoch = CommonHeader.epoch(outbox.token());
+        switch (outbox.opcode()) {
+            case REQUEST -> {
+                if (about != null) {
+                    client.fillRequest(about, request);
+                    ControlMessage.encodeRequest(m, at, txTime, request);
+                }
+            }
+            case GRANT -> ControlMessage.encodeGrant(m, at, txTime, grant);
+            case QUEUED ->
+                    ControlMessage.encodeQueued(
+                            m, at, txTime, ctx, nonce, outbox.value(), outbox.code());
+            case DENY -> {
+                DenyReason reason = Objects.requireNonNull(DenyReason.of(outbox.code()));
+                int versions = LeaseServer.versions();
+                long retryUs = outbox.value();
+                ControlMessage.encodeDeny(m, at, txTime, ctx, nonce, reason, versions, retryUs, 0);
+            }
+            case RELEASE -> encodeRelease(m, at, txTime, outbox, lease, paths);
+            case RELEASE_ACK ->
+                    ControlMessage.encodeReleaseAck(m, at, txTime, ctx, nonce, cid, epoch);
+            case RECLAIM -> {
+                ReclaimReason quota = ReclaimReason.QUOTA;
+                long deadlineUs = outbox.value();
+                ControlMessage.encodeReclaim(
+                        m, at, txTime, ctx, nonce, cid, epoch, quota, deadlineUs);
+            }
+            case KEEPALIVE -> ControlMessage.encodeKeepalive(m, at, txTime, ctx, nonce, cid, epoch);
+            case KEEPALIVE_ACK ->
+                    ControlMessage.encodeKeepaliveAck(
+                            m, at, txTime, outbox.token(), nonce, device.identity.endpointId());
+            case RESET -> {
+                ResetReason unknown = ResetReason.UNKNOWN_CONTEXT;
+                int incarnation = device.identity.incarnation();
+                ControlMessage.encodeReset(m, at, txTime, nonce, unknown, cid, epoch, incarnation);
+            }
+            case DISCONNECT ->
+                    ControlMessage.encodeDisconnect(
+                            m,
+                            at,
+                            txTime,
+                            ctx,
+                            nonce,
+                            device.identity.endpointId(),
+                            about == null ? 0 : about.connectionId,
+                            about != null && about.dialer);
+            case DISCONNECT_ACK -> ControlMessage.encodeDisconnectAck(m, at, txTime, ctx, nonce);
+        }
+    }
+
+    private void encodeRelease(
+            PacketMemory m,
+            int at,
+            int txTime,
+            ControlOutbox outbox,
+            @Nullable TxLease lease,
+            int paths) {
+        for (int i = 0; i < paths && lease != null; i++) {
+            finalPsn[i] = lease.paths[i].nextPsn();
+        }
+        ControlMessage.encodeRelease(
+                m,
+                at,
+                txTime,
+                outbox.token(),
+                outbox.nonce(),
+                device.identity.endpointId(),
+                outbox.ctx(),
+                finalPsn,
+                paths);
+    }
+}

@@ -1,0 +1,313 @@
+package dev.metaroce.transport;
+
+/**
+ * Fixed capacities and times of one device. Arrays are sized from it once; nothing grows with what
+ * peers send. Times are nanoseconds.
+ *
+ * @param contexts receive contexts (CIDs) this device grants, 1..256
+ * @param maxPaths paths per lease, as initiator and as target, 1..16
+ * @param routes sending sockets the port has beside the device's own, at least {@code maxPaths}
+ * @param payloadMtu largest payload per packet, multiple of 64, 256..65,408
+ * @param openMessages multi-packet messages in flight per lease, 1..1024
+ * @param maxWaiters requests in the waiting line, 1..65,536
+ * @param maxWaitersPerPeer the same for one peer endpoint
+ * @param maxConnections connections of this device in all, 1..65,535
+ * @param profiles bit 1 = S, bit 2 = M: what this device offers and accepts
+ * @param policy what happens when no CID is free
+ * @param receiveWindowBytes bytes all senders together may have on the way to this device's socket
+ *     buffer; divided among active leases; 0 = no limit known
+ * @param inboundRateBitsPerSecond rate shared out by hints; 0 = unknown, no hints are given
+ * @param quotaBytes bytes a lease may send while others wait before it is asked back
+ * @param quotaTimeNs the same as time
+ * @param packetLifetimeNs longest time a packet may wander in the network
+ * @param lingerNs how long an idle lease is kept
+ * @param grantUnusedNs how long a grant may stay without data
+ * @param silenceNs a holder silent this long is asked by KEEPALIVE, and loses the lease after twice
+ * @param giveUpNs no progress this long ends a connection
+ * @param rtoFloorNs smallest retransmission time-out
+ * @param ackDelayNs longest wait before an acknowledgement
+ * @param ackBytes payload after which an acknowledgement is due at once
+ */
+public record DeviceLimits(
+        int contexts,
+        int maxPaths,
+        int routes,
+        int payloadMtu,
+        int openMessages,
+        int maxWaiters,
+        int maxWaitersPerPeer,
+        int maxConnections,
+        int profiles,
+        ExhaustionPolicy policy,
+        long receiveWindowBytes,
+        long inboundRateBitsPerSecond,
+        long quotaBytes,
+        long quotaTimeNs,
+        long packetLifetimeNs,
+        long lingerNs,
+        long grantUnusedNs,
+        long silenceNs,
+        long giveUpNs,
+        long rtoFloorNs,
+        long ackDelayNs,
+        int ackBytes) {
+
+    private static final long US = 1_000;
+    private static final long MS = 1_000_000;
+
+    public DeviceLimits {
+        range("contexts", contexts, 1, 256);
+        range("maxPaths", maxPaths, 1, 16);
+        range("routes", routes, maxPaths, 1024);
+        range("payloadMtu", payloadMtu, 256, 65_408);
+        if (payloadMtu % 64 != 0) {
+            throw bad("payloadMtu", payloadMtu, "is not a multiple of 64");
+        }
+        range("openMessages", openMessages, 1, 1024);
+        range("maxWaiters", maxWaiters, 1, 65_536);
+        range("maxWaitersPerPeer", maxWaitersPerPeer, 1, maxWaiters);
+        range("maxConnections", maxConnections, 1, 65_535);
+        range("profiles", profiles, 1, 3);
+        range("receiveWindowBytes", receiveWindowBytes, 0, Long.MAX_VALUE);
+        range("inboundRateBitsPerSecond", inboundRateBitsPerSecond, 0, 16_000_000_000_000L);
+        range("quotaBytes", quotaBytes, 1, 1L << 40);
+        range("quotaTimeNs", quotaTimeNs, 1, Long.MAX_VALUE / 4);
+        range("packetLifetimeNs", packetLifetimeNs, 1, Long.MAX_VALUE / 4);
+        range("lingerNs", lingerNs, 0, Long.MAX_VALUE / 4);
+        range("grantUnusedNs", grantUnusedNs, 1, Long.MAX_VALUE / 4);
+        range("silenceNs", silenceNs, 1, Long.MAX_VALUE / 4);
+        range("giveUpNs", giveUpNs, 1, Long.MAX_VALUE / 4);
+        range("rtoFloorNs", rtoFloorNs, 1, Long.MAX_VALUE / 4);
+        range("ackDelayNs", ackDelayNs, 0, Long.MAX_VALUE / 4);
+        range("ackBytes", ackBytes, 1, Integer.MAX_VALUE);
+    }
+
+    /** Values for software endpoints on ordinary Linux. */
+    public static DeviceLimits defaults() {
+        return new DeviceLimits(
+                256,
+                8,
+                10,
+                8896,
+                64,
+                1024,
+                64,
+                4096,
+                3,
+                ExhaustionPolicy.QUEUE,
+                0,
+                0,
+                1 << 20,
+                MS,
+                1000 * MS,
+                10 * MS,
+                10 * MS,
+                500 * MS,
+                4000 * MS,
+                4 * MS,
+                50 * US,
+                32 << 10);
+    }
+
+    private static void range(String field, long value, long min, long max) {
+        if (value < min || value > max) {
+            throw bad(field, value, "is not in " + min + ".." + max);
+        }
+    }
+
+    private static IllegalArgumentException bad(String field, long value, String why) {
+        return new IllegalArgumentException("DeviceLimits: " + field + " " + value + " " + why);
+    }
+
+    /** A builder that starts from these values. */
+    public Builder toBuilder() {
+        return new Builder(this);
+    }
+
+    /** Collects changes to a set of limits; {@link #build} validates them. */
+    public static final class Builder {
+        private int contexts;
+        private int maxPaths;
+        private int routes;
+        private int payloadMtu;
+        private int openMessages;
+        private int maxWaiters;
+        private int maxWaitersPerPeer;
+        private int maxConnections;
+        private int profiles;
+        private ExhaustionPolicy policy;
+        private long receiveWindowBytes;
+        private long inboundRateBitsPerSecond;
+        private long quotaBytes;
+        private long quotaTimeNs;
+        private long packetLifetimeNs;
+        private long lingerNs;
+        private long grantUnusedNs;
+        private long silenceNs;
+        private long giveUpNs;
+        private long rtoFloorNs;
+        private long ackDelayNs;
+        private int ackBytes;
+
+        private Builder(DeviceLimits from) {
+            contexts = from.contexts;
+            maxPaths = from.maxPaths;
+            routes = from.routes;
+            payloadMtu = from.payloadMtu;
+            openMessages = from.openMessages;
+            maxWaiters = from.maxWaiters;
+            maxWaitersPerPeer = from.maxWaitersPerPeer;
+            maxConnections = from.maxConnections;
+            profiles = from.profiles;
+            policy = from.policy;
+            receiveWindowBytes = from.receiveWindowBytes;
+            inboundRateBitsPerSecond = from.inboundRateBitsPerSecond;
+            quotaBytes = from.quotaBytes;
+            quotaTimeNs = from.quotaTimeNs;
+            packetLifetimeNs = from.packetLifetimeNs;
+            lingerNs = from.lingerNs;
+            grantUnusedNs = from.grantUnusedNs;
+            silenceNs = from.silenceNs;
+            giveUpNs = from.giveUpNs;
+            rtoFloorNs = from.rtoFloorNs;
+            ackDelayNs = from.ackDelayNs;
+            ackBytes = from.ackBytes;
+        }
+
+        public Builder contexts(int value) {
+            contexts = value;
+            return this;
+        }
+
+        public Builder maxPaths(int value) {
+            maxPaths = value;
+            return this;
+        }
+
+        public Builder routes(int value) {
+            routes = value;
+            return this;
+        }
+
+        public Builder payloadMtu(int value) {
+            payloadMtu = value;
+            return this;
+        }
+
+        public Builder openMessages(int value) {
+            openMessages = value;
+            return this;
+        }
+
+        public Builder maxWaiters(int value) {
+            maxWaiters = value;
+            return this;
+        }
+
+        public Builder maxWaitersPerPeer(int value) {
+            maxWaitersPerPeer = value;
+            return this;
+        }
+
+        public Builder maxConnections(int value) {
+            maxConnections = value;
+            return this;
+        }
+
+        public Builder profiles(int value) {
+            profiles = value;
+            return this;
+        }
+
+        public Builder policy(ExhaustionPolicy value) {
+            policy = value;
+            return this;
+        }
+
+        public Builder receiveWindowBytes(long value) {
+            receiveWindowBytes = value;
+            return this;
+        }
+
+        public Builder inboundRateBitsPerSecond(long value) {
+            inboundRateBitsPerSecond = value;
+            return this;
+        }
+
+        public Builder quotaBytes(long value) {
+            quotaBytes = value;
+            return this;
+        }
+
+        public Builder quotaTimeNs(long value) {
+            quotaTimeNs = value;
+            return this;
+        }
+
+        public Builder packetLifetimeNs(long value) {
+            packetLifetimeNs = value;
+            return this;
+        }
+
+        public Builder lingerNs(long value) {
+            lingerNs = value;
+            return this;
+        }
+
+        public Builder grantUnusedNs(long value) {
+            grantUnusedNs = value;
+            return this;
+        }
+
+        public Builder silenceNs(long value) {
+            silenceNs = value;
+            return this;
+        }
+
+        public Builder giveUpNs(long value) {
+            giveUpNs = value;
+            return this;
+        }
+
+        public Builder rtoFloorNs(long value) {
+            rtoFloorNs = value;
+            return this;
+        }
+
+        public Builder ackDelayNs(long value) {
+            ackDelayNs = value;
+            return this;
+        }
+
+        public Builder ackBytes(int value) {
+            ackBytes = value;
+            return this;
+        }
+
+        public DeviceLimits build() {
+            return new DeviceLimits(
+                    contexts,
+                    maxPaths,
+                    routes,
+                    payloadMtu,
+                    openMessages,
+                    maxWaiters,
+                    maxWaitersPerPeer,
+                    maxConnections,
+                    profiles,
+                    policy,
+                    receiveWindowBytes,
+                    inboundRateBitsPerSecond,
+                    quotaBytes,
+                    quotaTimeNs,
+                    packetLifetimeNs,
+                    lingerNs,
+                    grantUnusedNs,
+                    silenceNs,
+                    giveUpNs,
+                    rtoFloorNs,
+                    ackDelayNs,
+                    ackBytes);
+        }
+    }
+}

@@ -1,0 +1,651 @@
+package dev.metaroce.transport;
+
+import dev.metaroce.event.CounterId;
+import dev.metaroce.event.EventId;
+import dev.metaroce.path.PathHealth;
+import dev.metaroce.ring.WcStatus;
+import dev.metaroce.wire.CommonHeader;
+import dev.metaroce.wire.ControlMessage;
+import dev.metaroce.wire.ControlOpcode;
+import dev.metaroce.wire.DenyReason;
+import dev.metaroce.wire.GrantFields;
+import dev.metaroce.wire.NetAddress;
+import dev.metaroce.wire.PacketMemory;
+import dev.metaroce.wire.Profile;
+import dev.metaroce.wire.RequestFields;
+
+import org.jspecify.annotations.Nullable;
+
+import java.util.Arrays;
+
+/**
+ * The initiator's side of leases: asks for a CID when work is posted, keeps it while used, lets it
+ * linger, gives it back; and ends connections. Owner: the engine thread.
+ */
+final class LeaseClient {
+    private static final long FIRST_RETRY_NS = 10_000_000;
+    private static final long MAX_RETRY_NS = 500_000_000;
+    private static final long QUEUED_ASK_NS = 200_000_000;
+    private static final int MAX_RELEASE_TRIES = 6;
+    private static final int FULL_POOL_LOAD = 254 * 9 / 10;
+
+    private final DeviceState device;
+    private final DeviceLimits limits;
+    private final ConnectionTable connections;
+    private final LeaseServer server;
+    private final GrantFields grant = new GrantFields();
+    private @Nullable TxLease[] spare = new TxLease[4];
+    private int spareCount;
+    private long nextNonce;
+
+    LeaseClient(DeviceState device, ConnectionTable connections, LeaseServer server) {
+        this.device = device;
+        this.connections = connections;
+        this.server = server;
+        limits = device.limits;
+        nextNonce = device.rng.nextLong() >>> 2 | 1;
+    }
+
+    // Asking
+
+    /** Application: a new connection. Its index is already set. */
+    void dial(long nowNs, TransportConnection c) {
+        request(nowNs, c);
+    }
+
+    /** Work was posted to a stream. */
+    void onWork(long nowNs, Stream stream) {
+        TransportConnection c = stream.connection();
+        if (stream.inError() || c.isEnded()) {
+            stream.fail(-1, WcStatus.WR_FLUSH_ERROR);
+            return;
+        }
+        c.addReady(stream);
+        if (c.leaseState == LeaseState.IDLE) {
+            request(nowNs, c);
+        } else if (c.leaseState == LeaseState.OPEN) {
+            device.ready.add(c);
+        }
+    }
+
+    private void request(long nowNs, TransportConnection c) {
+        c.nonce = nextNonce++;
+        c.attempts = 0;
+        c.askedNs = nowNs;
+        c.heardNs = nowNs;
+        c.leaseState = LeaseState.REQUESTED;
+        sendRequest(nowNs, c);
+    }
+
+    private void sendRequest(long nowNs, TransportConnection c) {
+        c.attempts++;
+        device.counters.increment(CounterId.REQUESTS_SENT);
+        device.event(nowNs, EventId.LEASE_REQUESTED, c.index, c.nonce, c.attempts);
+        device.send(ControlOpcode.REQUEST, c.peer, c, 0, c.nonce, 0, 0, 0);
+        //= MR-3.4-5
+        long waitNs =
+                c.leaseState == LeaseState.QUEUED
+                        ? QUEUED_ASK_NS
+                        : Math.min(MAX_RETRY_NS, FIRST_RETRY_NS << Math.min(c.attempts - 1, 10));
+        c.retryNs = nowNs + waitNs + device.rng.nextInt(1 + (int) (waitNs / 8));
+        arm(nowNs, c);
+    }
+
+    void fillRequest(TransportConnection c, RequestFields request) {
+        request.nonce = c.nonce;
+        request.endpointId = device.identity.endpointId();
+        request.connectionId = c.connectionId;
+        request.serviceId = c.serviceId;
+        request.incarnation = device.identity.incarnation();
+        request.srcCtx = c.index;
+        request.mtu = limits.payloadMtu();
+        request.profileMask = limits.profiles();
+        request.maxPaths = limits.maxPaths();
+        request.versionMask = LeaseServer.versions();
+        request.demandKib = 0;
+        request.priority = 0;
+        boolean first = c.dialer && c.state() == ConnectionState.CONNECTING;
+        request.flags =
+                (first ? RequestFields.FLAG_CONNECT : 0)
+                        | (c.dialer ? 0 : RequestFields.FLAG_ACCEPTOR);
+        request.cookie = 0;
+        byte[] data = c.dialer ? c.privateData : new byte[0];
+        request.privateLength = data.length;
+        System.arraycopy(data, 0, request.privateData, 0, data.length);
+    }
+
+    /** The connection waiting for an answer with this nonce, or null: too late, or not ours. */
+    private @Nullable TransportConnection asking(PacketMemory m, int at, NetAddress source) {
+        TransportConnection c = device.connection(CommonHeader.ctx(m, at));
+        boolean asks =
+                c != null
+                        && c.nonce == ControlMessage.nonce(m, at)
+                        && source.sameHost(c.peer)
+                        && (c.leaseState == LeaseState.REQUESTED
+                                || c.leaseState == LeaseState.QUEUED);
+        if (!asks) {
+            //= MR-3.4-6
+            device.counters.increment(CounterId.ACKS_STALE);
+            return null;
+        }
+        return c;
+    }
+
+    void onGrant(long nowNs, PacketMemory m, int at, NetAddress source) {
+        TransportConnection c = asking(m, at, source);
+        if (c == null) {
+            return;
+        }
+        grant.read(m, at);
+        Profile profile = Profile.of(grant.profile);
+        if (profile == null
+                || grant.paths < 1
+                || grant.paths > limits.maxPaths()
+                || grant.connectionId != c.connectionId
+                || grant.mtu < 64) {
+            device.counters.increment(CounterId.ACKS_STALE);
+            return;
+        }
+        TxLease lease = takeLease(c.peer);
+        int token = CommonHeader.token(grant.cid, grant.epoch);
+        lease.open(c.peer, grant.cid, grant.epoch, token, grant.paths, profile == Profile.M);
+        int mtu = Math.min(grant.mtu, limits.payloadMtu());
+        lease.start(grant.initialPsn, mtu, Math.clamp(grant.openMessages, 1, 1024));
+        lease.allow(grant.windowKib, grant.rateHint);
+        if (c.attempts == 1 && c.leaseState == LeaseState.REQUESTED) {
+            for (int i = 0; i < lease.pathCount; i++) {
+                lease.states[i].rtt().onSample(Math.max(1, nowNs - c.askedNs));
+            }
+        }
+        c.lease = lease;
+        c.leaseNumber++;
+        c.leaseState = LeaseState.OPEN;
+        c.reclaimed = false;
+        c.heardNs = nowNs;
+        c.leased(grant.cid, mtu, grant.paths);
+        if (c.state() == ConnectionState.CONNECTING) {
+            c.peerPrivateData = Arrays.copyOf(grant.privateData, grant.privateLength);
+            connections.bind(c, grant.endpointId);
+            c.state(ConnectionState.OPEN);
+        }
+        device.event(nowNs, EventId.LEASE_OPENED, c.index, grant.cid, grant.epoch);
+        readyAll(c);
+        afterProgress(nowNs, c);
+    }
+
+    private TxLease takeLease(NetAddress peer) {
+        TxLease lease = spareCount > 0 ? spare[--spareCount] : null;
+        return lease == null ? new TxLease(limits.maxPaths(), peer) : lease;
+    }
+
+    void onQueued(long nowNs, PacketMemory m, int at, NetAddress source) {
+        TransportConnection c = asking(m, at, source);
+        if (c != null) {
+            c.leaseState = LeaseState.QUEUED;
+            c.heardNs = nowNs;
+            c.retryNs = nowNs + QUEUED_ASK_NS;
+            device.event(
+                    nowNs,
+                    EventId.LEASE_QUEUED,
+                    c.index,
+                    ControlMessage.queuedPosition(m, at),
+                    ControlMessage.queuedWaitUs(m, at));
+            arm(nowNs, c);
+        }
+    }
+
+    void onDeny(long nowNs, PacketMemory m, int at, NetAddress source) {
+        TransportConnection c = asking(m, at, source);
+        DenyReason reason = DenyReason.of(ControlMessage.denyReason(m, at));
+        if (c == null || reason == null) {
+            return;
+        }
+        long retryUs = ControlMessage.denyRetryAfterUs(m, at);
+        device.event(nowNs, EventId.LEASE_DENIED, c.index, reason.code(), retryUs);
+        switch (reason) {
+            case QUEUE_FULL, POLICY, COOKIE -> waitAndAskAgain(nowNs, c, retryUs * 1_000, reason);
+            case FINISHED -> waitAndAskAgain(nowNs, c, 0, reason);
+            case NO_SERVICE -> {
+                if (c.state() == ConnectionState.CONNECTING) {
+                    waitAndAskAgain(nowNs, c, 50_000_000, reason);
+                } else {
+                    fail(nowNs, c, "the peer does not know this connection (restarted?)");
+                }
+            }
+            case VERSION ->
+                    fail(
+                            nowNs,
+                            c,
+                            "the peer speaks no version of ours: it offers mask 0x"
+                                    + Integer.toHexString(ControlMessage.denyVersionMask(m, at))
+                                    + ", we speak version "
+                                    + CommonHeader.VERSION);
+            case PROFILE -> fail(nowNs, c, "no common profile: we offer mask " + limits.profiles());
+            case SERVICE -> fail(nowNs, c, "the peer's service refused the connection");
+            case SHUTDOWN -> fail(nowNs, c, "the peer is shutting down");
+        }
+    }
+
+    private void waitAndAskAgain(
+            long nowNs, TransportConnection c, long waitNs, DenyReason reason) {
+        if (nowNs - c.askedNs >= limits.giveUpNs()) {
+            fail(nowNs, c, "the peer denied a context for too long: " + reason);
+            return;
+        }
+        c.leaseState = LeaseState.WAITING;
+        c.retryNs = nowNs + Math.max(waitNs, 1_000_000);
+        arm(nowNs, c);
+    }
+
+    // Holding
+
+    /** Every stream of the connection with work gets its turn again. */
+    void readyAll(TransportConnection c) {
+        for (Stream stream : c.streams()) {
+            if (stream.hasUnsent()) {
+                c.addReady(stream);
+            }
+        }
+    }
+
+    /** Something changed for an open lease: more may be sent, or it may end. */
+    void afterProgress(long nowNs, TransportConnection c) {
+        TxLease lease = c.lease;
+        if (lease == null) {
+            return;
+        }
+        if (c.reclaimed && c.leaseState == LeaseState.OPEN) {
+            c.leaseState = LeaseState.DRAINING;
+            device.event(nowNs, EventId.LEASE_DRAINING, c.index, lease.cid, lease.epoch);
+        }
+        device.ready.add(c);
+        if (lease.isAllAcked()) {
+            boolean midMessage = isMidMessage(c);
+            if (c.leaseState == LeaseState.DRAINING && !midMessage) {
+                release(nowNs, c);
+                return;
+            }
+            if (c.leaseState == LeaseState.OPEN && !c.hasUnsent()) {
+                c.idleSinceNs = nowNs;
+                boolean crowded = lease.poolLoad >= FULL_POOL_LOAD;
+                if (crowded || c.state() == ConnectionState.CLOSING) {
+                    release(nowNs, c);
+                    return;
+                }
+            }
+        }
+        arm(nowNs, c);
+    }
+
+    private static boolean isMidMessage(TransportConnection c) {
+        for (Stream stream : c.streams()) {
+            if (stream.isMidMessage()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    void onReclaim(long nowNs, PacketMemory m, int at, NetAddress source) {
+        TransportConnection c = device.connection(CommonHeader.ctx(m, at));
+        if (c != null && holdsToken(c, m, at) && source.sameHost(c.peer)) {
+            c.reclaimed = true;
+            c.heardNs = nowNs;
+            afterProgress(nowNs, c);
+        }
+    }
+
+    private static boolean holdsToken(TransportConnection c, PacketMemory m, int at) {
+        TxLease lease = c.lease;
+        return lease != null
+                && lease.cid == ControlMessage.leaseCid(m, at)
+                && lease.epoch == ControlMessage.leaseEpoch(m, at);
+    }
+
+    void onKeepalive(long nowNs, PacketMemory m, int at, NetAddress source) {
+        TransportConnection c = device.connection(CommonHeader.ctx(m, at));
+        int token =
+                CommonHeader.token(
+                        ControlMessage.leaseCid(m, at), ControlMessage.leaseEpoch(m, at));
+        long nonce = ControlMessage.nonce(m, at);
+        if (c != null && holdsToken(c, m, at)) {
+            c.heardNs = nowNs;
+            device.send(ControlOpcode.KEEPALIVE_ACK, source, null, 0, nonce, token, 0, 0);
+        } else {
+            // We do not hold it (any more): the target may have it back.
+            device.send(
+                    ControlOpcode.RELEASE,
+                    source,
+                    null,
+                    CommonHeader.ctx(m, at),
+                    nonce,
+                    token,
+                    0,
+                    0);
+        }
+    }
+
+    // Giving back
+
+    private void release(long nowNs, TransportConnection c) {
+        c.leaseState = LeaseState.RELEASING;
+        c.attempts = 0;
+        sendRelease(nowNs, c);
+    }
+
+    private void sendRelease(long nowNs, TransportConnection c) {
+        TxLease lease = c.lease;
+        if (lease == null) {
+            return;
+        }
+        c.attempts++;
+        device.send(ControlOpcode.RELEASE, c.peer, c, c.index, c.nonce, lease.token, 0, 0);
+        c.retryNs = nowNs + (FIRST_RETRY_NS << Math.min(c.attempts - 1, 5));
+        arm(nowNs, c);
+    }
+
+    void onReleaseAck(long nowNs, PacketMemory m, int at, NetAddress source) {
+        TransportConnection c = device.connection(CommonHeader.ctx(m, at));
+        if (c != null
+                && c.leaseState == LeaseState.RELEASING
+                && c.nonce == ControlMessage.nonce(m, at)
+                && holdsToken(c, m, at)
+                && source.sameHost(c.peer)) {
+            released(nowNs, c);
+        }
+    }
+
+    private void released(long nowNs, TransportConnection c) {
+        TxLease lease = c.lease;
+        if (lease != null) {
+            device.event(nowNs, EventId.LEASE_RELEASED, c.index, lease.cid, lease.epoch);
+        }
+        dropLease(c);
+        if (c.state() == ConnectionState.CLOSING && !c.hasUnsent()) {
+            disconnect(nowNs, c);
+        } else if (c.hasUnsent()) {
+            request(nowNs, c);
+        } else {
+            device.timers.cancel(DeviceState.CONNECTION_TIMERS + c.index);
+        }
+    }
+
+    private void dropLease(TransportConnection c) {
+        TxLease lease = c.lease;
+        c.lease = null;
+        c.leaseState = LeaseState.IDLE;
+        c.leased(-1, 0, 0);
+        if (lease != null) {
+            if (spareCount == spare.length) {
+                spare = Arrays.copyOf(spare, spare.length * 2);
+            }
+            spare[spareCount++] = lease;
+        }
+    }
+
+    /** The target says it does not know this token. */
+    void onReset(long nowNs, PacketMemory m, int at, NetAddress source) {
+        device.counters.increment(CounterId.RESETS_RECEIVED);
+        int cid = ControlMessage.resetCid(m, at);
+        int epoch = ControlMessage.resetEpoch(m, at);
+        long proof = ControlMessage.nonce(m, at);
+        for (int i = 0; i < device.connectionSlots(); i++) {
+            TransportConnection c = device.connection(i);
+            TxLease lease = c == null ? null : c.lease;
+            if (c == null
+                    || lease == null
+                    || lease.cid != cid
+                    || lease.epoch != epoch
+                    || !source.sameHost(lease.peer)
+                    || !isProof(lease, proof)) {
+                continue;
+            }
+            device.event(
+                    nowNs, EventId.LEASE_LOST, c.index, cid, ControlMessage.resetReason(m, at));
+            if (lease.isAllAcked()) {
+                dropLease(c);
+                if (c.hasUnsent()) {
+                    request(nowNs, c);
+                }
+            } else {
+                fail(nowNs, c, "the peer lost the context: it restarted or took it back");
+            }
+            return;
+        }
+    }
+
+    /** A RESET quotes path and PSN of our packet: a stranger would have to guess 32 bits. */
+    private static boolean isProof(TxLease lease, long proof) {
+        long path = proof >>> 32;
+        //= MR-3.2-6
+        if (path >= lease.pathCount) {
+            return false;
+        }
+        TxPath p = lease.paths[(int) path];
+        int psn = (int) proof;
+        return psn - p.una() >= -TxPath.WINDOW && psn - p.nextPsn() <= 0;
+    }
+
+    // Ending a connection
+
+    /** Application: finish posted work, then end. */
+    void close(long nowNs, TransportConnection c) {
+        if (c.isEnded() || c.state() == ConnectionState.CLOSING) {
+            return;
+        }
+        boolean opened = c.state() == ConnectionState.OPEN;
+        c.state(ConnectionState.CLOSING);
+        if (!opened) {
+            end(nowNs, c, ConnectionState.CLOSED, WcStatus.WR_FLUSH_ERROR);
+        } else if (c.leaseState == LeaseState.IDLE) {
+            disconnect(nowNs, c);
+        } else {
+            afterProgress(nowNs, c);
+        }
+    }
+
+    private void disconnect(long nowNs, TransportConnection c) {
+        c.leaseState = LeaseState.DISCONNECTING;
+        c.nonce = nextNonce++;
+        c.attempts = 0;
+        sendDisconnect(nowNs, c);
+    }
+
+    private void sendDisconnect(long nowNs, TransportConnection c) {
+        c.attempts++;
+        device.send(ControlOpcode.DISCONNECT, c.peer, c, c.index, c.nonce, 0, 0, 0);
+        c.retryNs = nowNs + (FIRST_RETRY_NS << Math.min(c.attempts - 1, 5));
+        arm(nowNs, c);
+    }
+
+    void onDisconnect(long nowNs, PacketMemory m, int at, NetAddress source) {
+        boolean fromDialer = ControlMessage.disconnectFromDialer(m, at);
+        TransportConnection c =
+                connections.find(
+                        ControlMessage.disconnectEndpointId(m, at),
+                        ControlMessage.disconnectConnectionId(m, at),
+                        !fromDialer);
+        if (c != null && source.sameHost(c.peer)) {
+            end(nowNs, c, ConnectionState.CLOSED, WcStatus.WR_FLUSH_ERROR);
+        }
+        //= MR-3.6-2
+        device.send(
+                ControlOpcode.DISCONNECT_ACK,
+                source,
+                null,
+                CommonHeader.ctx(m, at),
+                ControlMessage.nonce(m, at),
+                0,
+                0,
+                0);
+    }
+
+    void onDisconnectAck(long nowNs, PacketMemory m, int at) {
+        TransportConnection c = device.connection(CommonHeader.ctx(m, at));
+        if (c != null
+                && c.leaseState == LeaseState.DISCONNECTING
+                && c.nonce == ControlMessage.nonce(m, at)) {
+            end(nowNs, c, ConnectionState.CLOSED, WcStatus.WR_FLUSH_ERROR);
+        }
+    }
+
+    void fail(long nowNs, TransportConnection c, String why) {
+        if (c.isEnded()) {
+            return;
+        }
+        device.counters.increment(CounterId.CONNECTIONS_FAILED);
+        device.event(nowNs, EventId.CONNECTION_FAILED, c.index, 0, 0);
+        c.failure(c + ": " + why + progressText(nowNs, c));
+        end(nowNs, c, ConnectionState.FAILED, WcStatus.RETRY_EXCEEDED_ERROR);
+    }
+
+    private static String progressText(long nowNs, TransportConnection c) {
+        TxLease lease = c.lease;
+        return " (lease "
+                + (lease == null ? "none" : lease.cid + "/" + lease.epoch)
+                + ", last answer "
+                + (nowNs - c.heardNs) / 1_000_000
+                + " ms ago, attempts "
+                + c.attempts
+                + ")";
+    }
+
+    private void end(
+            long nowNs, TransportConnection c, ConnectionState last, WcStatus firstStatus) {
+        if (c.isEnded()) {
+            return;
+        }
+        for (Stream stream : c.streams()) {
+            stream.fail(-1, firstStatus);
+        }
+        dropLease(c);
+        server.forget(nowNs, c);
+        connections.unbind(c);
+        device.remove(c);
+        c.state(last);
+    }
+
+    // Time
+
+    /** Sets the connection's timer to the earliest thing it waits for. */
+    void arm(long nowNs, TransportConnection c) {
+        int timer = DeviceState.CONNECTION_TIMERS + c.index;
+        TxLease lease = c.lease;
+        switch (c.leaseState) {
+            case IDLE -> device.timers.cancel(timer);
+            case REQUESTED, QUEUED, WAITING, RELEASING, DISCONNECTING ->
+                    device.timers.set(timer, c.retryNs);
+            case OPEN, DRAINING -> {
+                if (lease != null) {
+                    device.timers.set(timer, leaseDeadlineNs(nowNs, c, lease));
+                }
+            }
+        }
+    }
+
+    private long leaseDeadlineNs(long nowNs, TransportConnection c, TxLease lease) {
+        long next = Long.MAX_VALUE / 2;
+        boolean quiet = true;
+        for (int i = 0; i < lease.pathCount; i++) {
+            TxPath path = lease.paths[i];
+            if (path.state.inFlight() > 0) {
+                next = Math.min(next, probeDeadlineNs(path) - nowNs);
+            }
+            if (path.hasDeferred()) {
+                next = Math.min(next, path.deferredUntilNs() - nowNs);
+            }
+            quiet &= path.isAllAcked();
+        }
+        long limitNs =
+                quiet
+                        ? c.idleSinceNs + limits.lingerNs() - nowNs
+                        : c.heardNs + limits.giveUpNs() - nowNs;
+        return nowNs + Math.min(next, limitNs);
+    }
+
+    private long probeDeadlineNs(TxPath path) {
+        return path.state.probeDeadlineNs(limits.rtoFloorNs(), limits.ackDelayNs());
+    }
+
+    void onTimer(long nowNs, TransportConnection c) {
+        switch (c.leaseState) {
+            case IDLE -> {}
+            case REQUESTED, QUEUED -> {
+                if (nowNs - c.heardNs >= limits.giveUpNs()) {
+                    fail(nowNs, c, "no answer: is the peer running and its UDP port open?");
+                } else {
+                    sendRequest(nowNs, c);
+                }
+            }
+            case WAITING -> {
+                long askedNs = c.askedNs;
+                request(nowNs, c);
+                c.askedNs = askedNs;
+            }
+            case RELEASING -> {
+                if (c.attempts >= MAX_RELEASE_TRIES) {
+                    released(nowNs, c);
+                } else {
+                    sendRelease(nowNs, c);
+                }
+            }
+            case DISCONNECTING -> {
+                if (c.attempts >= MAX_RELEASE_TRIES) {
+                    end(nowNs, c, ConnectionState.CLOSED, WcStatus.WR_FLUSH_ERROR);
+                } else {
+                    sendDisconnect(nowNs, c);
+                }
+            }
+            case OPEN, DRAINING -> onLeaseTimer(nowNs, c);
+        }
+    }
+
+    private void onLeaseTimer(long nowNs, TransportConnection c) {
+        TxLease lease = c.lease;
+        if (lease == null) {
+            return;
+        }
+        boolean quiet = lease.isAllAcked();
+        if (!quiet && nowNs - c.heardNs >= limits.giveUpNs()) {
+            fail(nowNs, c, "the peer was alive and went silent");
+            return;
+        }
+        for (int i = 0; i < lease.pathCount; i++) {
+            onPathTimer(nowNs, lease, i);
+        }
+        readyAll(c);
+        boolean idle = quiet && c.leaseState == LeaseState.OPEN && !c.hasUnsent();
+        if (idle && nowNs - c.idleSinceNs >= limits.lingerNs()) {
+            release(nowNs, c);
+            return;
+        }
+        device.ready.add(c);
+        arm(nowNs, c);
+    }
+
+    private void onPathTimer(long nowNs, TxLease lease, int pathId) {
+        TxPath path = lease.paths[pathId];
+        if (path.hasDeferred() && path.deferredUntilNs() - nowNs <= 0) {
+            path.resumeDeferred();
+        }
+        if (path.state.inFlight() == 0 || probeDeadlineNs(path) - nowNs > 0) {
+            return;
+        }
+        //= MR-4.3-3
+        path.state.onTimeout(nowNs);
+        path.probeWanted = true;
+        if (path.state.timeouts() > 1) {
+            device.counters.increment(CounterId.RTO_FIRED);
+            path.state.congestion().onTimeout(nowNs);
+        }
+        if (PathHealth.shouldReroute(path.state)) {
+            //= MR-4.3-4
+            int from = path.state.route();
+            int to = PathHealth.nextRoute(lease.states, lease.pathCount, from, limits.routes());
+            path.state.moveTo(to, TxLease.INITIAL_WINDOW_PACKETS / 4);
+            path.markAllLost();
+            device.counters.increment(CounterId.REROUTES);
+            device.event(nowNs, EventId.PATH_REROUTED, pathId, from, to);
+        }
+    }
+}

@@ -1,0 +1,635 @@
+package dev.metaroce.transport;
+
+import dev.metaroce.event.CounterId;
+import dev.metaroce.event.EventId;
+import dev.metaroce.wire.CommonHeader;
+import dev.metaroce.wire.ControlMessage;
+import dev.metaroce.wire.ControlOpcode;
+import dev.metaroce.wire.DenyReason;
+import dev.metaroce.wire.GrantFields;
+import dev.metaroce.wire.NetAddress;
+import dev.metaroce.wire.PacketMemory;
+import dev.metaroce.wire.Profile;
+import dev.metaroce.wire.ReclaimReason;
+import dev.metaroce.wire.RequestFields;
+import dev.metaroce.wire.ResetReason;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The target's side of leases: answers requests from the CID pool, keeps the waiting line, takes
+ * contexts back. Every answer can be given again from saved state. Owner: the engine thread.
+ */
+final class LeaseServer {
+    private static final long RECLAIM_DEADLINE_NS = 4_000_000_000L;
+    private static final long RECLAIM_REPEAT_NS = 20_000_000;
+    private static final long WAITER_SILENCE_NS = 2_000_000_000;
+    private static final long LINE_PERIOD_NS = 1_000_000;
+    private static final long RESET_PERIOD_NS = 1_000_000;
+    private static final long DENY_RETRY_US = 5_000;
+    private static final int VERSIONS = 1 << CommonHeader.VERSION;
+
+    private final DeviceState device;
+    private final DeviceLimits limits;
+    private final ConnectionTable connections;
+    private final RxContexts contexts;
+    private final CidPool pool;
+    private final PeerTable peers = new PeerTable();
+    private final WaitingLine line;
+    private final ReceiverShares shares;
+    private final RequestFields request = new RequestFields();
+    private long lastResetNs;
+    private boolean resetSent;
+
+    LeaseServer(
+            DeviceState device,
+            ConnectionTable connections,
+            RxContexts contexts,
+            CidPool pool,
+            ReceiverShares shares) {
+        this.device = device;
+        this.connections = connections;
+        this.contexts = contexts;
+        this.pool = pool;
+        this.shares = shares;
+        limits = device.limits;
+        line = new WaitingLine(limits.maxWaiters());
+    }
+
+    RxContexts contexts() {
+        return contexts;
+    }
+
+    /** True when the context is granted under this epoch. */
+    boolean holds(int cid, int epoch) {
+        return cid < limits.contexts()
+                && contexts.connection(cid) != null
+                && pool.epoch(cid) == epoch;
+    }
+
+    void heard(long nowNs, int cid) {
+        contexts.heard(cid, nowNs);
+        contexts.unset(cid, RxContexts.KEEPALIVE_ASKED);
+    }
+
+    /** A DATA packet of the holder was accepted. */
+    void onAccepted(long nowNs, int cid) {
+        heard(nowNs, cid);
+        if (pool.state(cid) == SlotState.GRANTED) {
+            pool.activate(cid);
+            device.event(nowNs, EventId.CID_ACTIVE, port(cid), cid, pool.epoch(cid));
+        }
+    }
+
+    private int port(int cid) {
+        TransportConnection connection = contexts.connection(cid);
+        return connection == null ? 0 : connection.peer.port();
+    }
+
+    // REQUEST
+
+    void onRequest(long nowNs, PacketMemory m, int at, NetAddress source) {
+        device.counters.increment(CounterId.REQUESTS_RECEIVED);
+        request.read(m, at);
+        int peer = peers.enter(request.endpointId, request.incarnation, source);
+        if (peer < 0) {
+            deny(nowNs, source, DenyReason.QUEUE_FULL, DENY_RETRY_US);
+            return;
+        }
+        retireOlder(nowNs, source);
+        int cid = granted(peer, request.nonce);
+        if (cid >= 0) {
+            //= MR-3.4-1
+            sendGrant(cid);
+            return;
+        }
+        int ticket = line.find(peer, request.nonce);
+        if (ticket >= 0) {
+            line.heard(ticket, nowNs);
+            sendQueued(ticket, source);
+            return;
+        }
+        if (!peers.isFresh(peer, request.nonce)) {
+            deny(nowNs, source, DenyReason.FINISHED, 0);
+            return;
+        }
+        Profile profile = profile();
+        if (profile == null) {
+            deny(nowNs, source, DenyReason.PROFILE, 0);
+            return;
+        }
+        TransportConnection connection = connectionOf(nowNs, source);
+        if (connection != null) {
+            decide(nowNs, source, peer, connection);
+        }
+    }
+
+    /** The context granted for this request, or -1. */
+    private int granted(int peer, long nonce) {
+        for (int cid = 0; cid < limits.contexts(); cid++) {
+            if (contexts.connection(cid) != null
+                    && contexts.nonce(cid) == nonce
+                    && contexts.peer(cid) == peer) {
+                return cid;
+            }
+        }
+        return -1;
+    }
+
+    private @Nullable Profile profile() {
+        int common = request.profileMask & limits.profiles();
+        if ((common & 2) != 0) {
+            return Profile.M;
+        }
+        return (common & 1) != 0 ? Profile.S : null;
+    }
+
+    private @Nullable TransportConnection connectionOf(long nowNs, NetAddress source) {
+        TransportConnection known =
+                connections.find(
+                        request.endpointId,
+                        request.connectionId,
+                        (request.flags & RequestFields.FLAG_ACCEPTOR) != 0);
+        if (known != null) {
+            if (known.isEnded()) {
+                deny(nowNs, source, DenyReason.SERVICE, 0);
+                return null;
+            }
+            known.peer = source;
+            return known;
+        }
+        if ((request.flags & RequestFields.FLAG_CONNECT) == 0) {
+            deny(nowNs, source, DenyReason.NO_SERVICE, 0);
+            return null;
+        }
+        Acceptor acceptor = connections.service(request.serviceId);
+        if (acceptor == null) {
+            deny(nowNs, source, DenyReason.NO_SERVICE, 0);
+            return null;
+        }
+        byte[] offered = java.util.Arrays.copyOf(request.privateData, request.privateLength);
+        TransportConnection made =
+                connections.accept(
+                        request.endpointId,
+                        request.connectionId,
+                        source,
+                        request.serviceId,
+                        offered,
+                        acceptor);
+        if (made == null) {
+            deny(nowNs, source, DenyReason.SERVICE, 0);
+        }
+        return made;
+    }
+
+    private void decide(long nowNs, NetAddress source, int peer, TransportConnection connection) {
+        int ticket =
+                line.prepare(
+                        peer,
+                        request.nonce,
+                        request.srcCtx,
+                        pathsFor(request),
+                        profile() == Profile.M,
+                        connection,
+                        nowNs);
+        if (ticket < 0) {
+            deny(nowNs, source, DenyReason.QUEUE_FULL, retryAfterUs());
+            return;
+        }
+        long decision = pool.request(nowNs, peer, ticket);
+        switch (CidPool.kind(decision)) {
+            case GRANT -> {
+                peers.use(peer, request.nonce);
+                grant(nowNs, CidPool.cid(decision), ticket);
+            }
+            case QUEUED -> {
+                peers.use(peer, request.nonce);
+                peers.hold(peer, 1);
+                device.counters.increment(CounterId.QUEUED);
+                device.event(
+                        nowNs, EventId.CID_QUEUED, source.port(), CidPool.position(decision), 0);
+                sendQueued(ticket, source);
+                askBack(nowNs);
+                device.armBy(DeviceState.LINE_TIMER, nowNs + LINE_PERIOD_NS);
+            }
+            case DENY -> {
+                line.drop(ticket);
+                DenyReason reason =
+                        CidPool.cause(decision) == CidPool.DenyCause.POLICY
+                                ? DenyReason.POLICY
+                                : DenyReason.QUEUE_FULL;
+                deny(nowNs, source, reason, retryAfterUs());
+            }
+        }
+    }
+
+    private int pathsFor(RequestFields fields) {
+        if (profile() == Profile.S) {
+            return 1;
+        }
+        return Math.clamp(fields.maxPaths, 1, limits.maxPaths());
+    }
+
+    /** With jitter, so that the refused do not come back together. */
+    private long retryAfterUs() {
+        return DENY_RETRY_US + device.rng.nextInt((int) DENY_RETRY_US);
+    }
+
+    private void grant(long nowNs, int cid, int ticket) {
+        int peer = line.peer(ticket);
+        TransportConnection connection = line.connection(ticket);
+        contexts.init(
+                cid,
+                connection,
+                peer,
+                line.nonce(ticket),
+                line.srcCtx(ticket),
+                line.paths(ticket),
+                line.selective(ticket),
+                device.keySource.getAsInt(),
+                nowNs);
+        line.drop(ticket);
+        peers.hold(peer, 1);
+        connection.rxCid = cid;
+        connection.rxLease++;
+        shares.onGranted(cid);
+        device.counters.increment(CounterId.GRANTS);
+        device.event(nowNs, EventId.CID_GRANTED, connection.peer.port(), cid, pool.epoch(cid));
+        sendGrant(cid);
+        armLife(nowNs, cid);
+    }
+
+    private void sendGrant(int cid) {
+        TransportConnection connection = contexts.connection(cid);
+        if (connection != null) {
+            device.send(
+                    ControlOpcode.GRANT,
+                    connection.peer,
+                    connection,
+                    contexts.srcCtx(cid),
+                    contexts.nonce(cid),
+                    CommonHeader.token(cid, pool.epoch(cid)),
+                    0,
+                    0);
+        }
+    }
+
+    /** Fills in a GRANT from the saved state of its context; false when that is gone. */
+    boolean fillGrant(int token, long nonce, GrantFields grant) {
+        int cid = CommonHeader.cid(token);
+        TransportConnection connection = contexts.connection(cid);
+        if (connection == null
+                || !holds(cid, CommonHeader.epoch(token))
+                || contexts.nonce(cid) != nonce) {
+            return false;
+        }
+        grant.srcCtx = contexts.srcCtx(cid);
+        grant.nonce = nonce;
+        grant.endpointId = device.identity.endpointId();
+        grant.incarnation = device.identity.incarnation();
+        grant.initialPsn = contexts.initialPsn(cid);
+        grant.cid = cid;
+        grant.epoch = pool.epoch(cid);
+        grant.profile = (contexts.selective(cid) ? Profile.M : Profile.S).code();
+        grant.paths = contexts.paths(cid);
+        grant.mtu = limits.payloadMtu();
+        grant.windowKib = shares.windowKib();
+        grant.quotaKib = limits.quotaBytes() >> 10;
+        grant.quotaTimeUs = limits.quotaTimeNs() / 1_000;
+        grant.idleTimeUs = limits.lingerNs() / 1_000;
+        grant.rateHint = contexts.rateHint(cid);
+        grant.hintSeq = contexts.hintSeq(cid);
+        grant.openMessages = limits.openMessages();
+        grant.maxReads = 0;
+        grant.connectionId = connection.connectionId;
+        byte[] answer = connection.privateData;
+        grant.privateLength = connection.dialer ? 0 : answer.length;
+        System.arraycopy(answer, 0, grant.privateData, 0, grant.privateLength);
+        return true;
+    }
+
+    private void sendQueued(int ticket, NetAddress to) {
+        int position = pool.position(ticket);
+        long waitUs = limits.quotaTimeNs() / 1_000 * position / limits.contexts();
+        device.send(
+                ControlOpcode.QUEUED,
+                to,
+                null,
+                line.srcCtx(ticket),
+                line.nonce(ticket),
+                0,
+                (int) Math.min(waitUs, Integer.MAX_VALUE),
+                position);
+    }
+
+    private void deny(long nowNs, NetAddress to, DenyReason reason, long retryAfterUs) {
+        device.counters.increment(CounterId.DENIED);
+        device.event(nowNs, EventId.CID_DENIED, to.port(), reason.code(), 0);
+        device.send(
+                ControlOpcode.DENY,
+                to,
+                null,
+                request.srcCtx,
+                request.nonce,
+                0,
+                reason.code(),
+                retryAfterUs);
+    }
+
+    /** A REQUEST of another protocol version: told which versions are understood. */
+    void denyVersion(long nowNs, PacketMemory m, int at, NetAddress source) {
+        //= MR-3.4-4
+        if (mayReset(nowNs)) {
+            request.read(m, at);
+            deny(nowNs, source, DenyReason.VERSION, 0);
+        }
+    }
+
+    static int versions() {
+        return VERSIONS;
+    }
+
+    // Taking back
+
+    /** Asks holders for as many contexts as there are waiters: the longest idle first. */
+    private void askBack(long nowNs) {
+        int wanted = pool.waiting() - line.reclaiming();
+        for (int i = 0; i < wanted; i++) {
+            int best = -1;
+            long bestIdleNs = -1;
+            for (int cid = 0; cid < limits.contexts(); cid++) {
+                if (isReclaimable(nowNs, cid) && contexts.silenceNs(cid, nowNs) > bestIdleNs) {
+                    best = cid;
+                    bestIdleNs = contexts.silenceNs(cid, nowNs);
+                }
+            }
+            if (best < 0) {
+                return;
+            }
+            //= MR-3.5-1
+            pool.reclaim(best);
+            contexts.set(best, RxContexts.RECLAIM_ASKED);
+            contexts.restartHeld(best, nowNs);
+            line.reclaiming(1);
+            device.counters.increment(CounterId.RECLAIMS);
+            device.event(nowNs, EventId.CID_RECLAIMING, port(best), best, pool.epoch(best));
+            sendReclaim(best);
+            device.timers.set(DeviceState.LIFE_TIMERS + best, nowNs + RECLAIM_REPEAT_NS);
+        }
+    }
+
+    private boolean isReclaimable(long nowNs, int cid) {
+        if (contexts.connection(cid) == null || pool.state(cid) != SlotState.ACTIVE) {
+            return false;
+        }
+        return contexts.payloadBytes(cid) >= limits.quotaBytes()
+                || contexts.heldNs(cid, nowNs) >= limits.quotaTimeNs();
+    }
+
+    private void sendReclaim(int cid) {
+        TransportConnection connection = contexts.connection(cid);
+        if (connection != null) {
+            device.send(
+                    ControlOpcode.RECLAIM,
+                    connection.peer,
+                    null,
+                    contexts.srcCtx(cid),
+                    contexts.nonce(cid),
+                    CommonHeader.token(cid, pool.epoch(cid)),
+                    ReclaimReason.QUOTA.code(),
+                    RECLAIM_DEADLINE_NS / 1_000);
+        }
+    }
+
+    void onRelease(long nowNs, PacketMemory m, int at, NetAddress source) {
+        int token = CommonHeader.ctx(m, at);
+        int cid = CommonHeader.cid(token);
+        long nonce = ControlMessage.nonce(m, at);
+        TransportConnection connection =
+                holds(cid, CommonHeader.epoch(token)) ? contexts.connection(cid) : null;
+        if (connection == null) {
+            //= MR-3.3-3
+            sendReleaseAck(source, m, at, nonce, token);
+            return;
+        }
+        if (!source.sameHost(connection.peer)
+                || peers.endpointId(contexts.peer(cid))
+                        != ControlMessage.releaseEndpointId(m, at)) {
+            device.counters.increment(CounterId.WRONG_SOURCE);
+            return;
+        }
+        sendReleaseAck(source, m, at, nonce, token);
+        device.counters.increment(CounterId.RELEASES);
+        device.event(nowNs, EventId.CID_RELEASED, port(cid), cid, pool.epoch(cid));
+        boolean complete = contexts.nonce(cid) == nonce && isComplete(cid, m, at);
+        free(nowNs, cid, complete);
+    }
+
+    private boolean isComplete(int cid, PacketMemory m, int at) {
+        int paths = ControlMessage.releasePathCount(m, at);
+        if (paths != contexts.paths(cid)) {
+            return false;
+        }
+        for (int path = 0; path < paths; path++) {
+            if (ControlMessage.releaseFinalPsn(m, at, path) != contexts.cumPsn(cid, path)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private void sendReleaseAck(NetAddress to, PacketMemory m, int at, long nonce, int token) {
+        device.send(
+                ControlOpcode.RELEASE_ACK,
+                to,
+                null,
+                ControlMessage.releaseSrcCtx(m, at),
+                nonce,
+                token,
+                0,
+                0);
+    }
+
+    private void free(long nowNs, int cid, boolean inOrder) {
+        TransportConnection connection = contexts.connection(cid);
+        if (connection != null && connection.rxCid == cid) {
+            connection.rxCid = -1;
+        }
+        if (contexts.has(cid, RxContexts.RECLAIM_ASKED)) {
+            line.reclaiming(-1);
+        }
+        peers.hold(contexts.peer(cid), -1);
+        contexts.clear(cid);
+        device.timers.cancel(cid);
+        device.timers.cancel(DeviceState.LIFE_TIMERS + cid);
+        if (inOrder) {
+            pool.release(nowNs, cid);
+        } else {
+            pool.expire(nowNs, cid);
+        }
+        serveLine(nowNs);
+    }
+
+    private void expire(long nowNs, int cid, CounterId why) {
+        device.counters.increment(why);
+        device.event(nowNs, EventId.CID_EXPIRED, port(cid), cid, pool.epoch(cid));
+        free(nowNs, cid, false);
+    }
+
+    /** Grants to the head of the line as long as a slot is free. */
+    private void serveLine(long nowNs) {
+        for (int i = 0; i < limits.contexts(); i++) {
+            long grant = pool.pollGrant(nowNs);
+            if (grant < 0) {
+                break;
+            }
+            int ticket = CidPool.ticket(grant);
+            peers.hold(line.peer(ticket), -1);
+            //= MR-3.5-2
+            grant(nowNs, CidPool.cid(grant), ticket);
+        }
+        long nextNs = pool.nextDeadlineNs();
+        if (nextNs != Long.MAX_VALUE) {
+            device.armBy(DeviceState.POOL_TIMER, nextNs);
+        }
+    }
+
+    /** A new incarnation at the address of an old one takes nothing over: the old leases end. */
+    private void retireOlder(long nowNs, NetAddress source) {
+        for (int cid = 0; cid < limits.contexts(); cid++) {
+            TransportConnection connection = contexts.connection(cid);
+            if (connection == null || !connection.peer.equals(source)) {
+                continue;
+            }
+            int peer = contexts.peer(cid);
+            //= MR-3.4-3
+            if (peers.endpointId(peer) != request.endpointId
+                    && request.incarnation - peers.incarnation(peer) > 0) {
+                expire(nowNs, cid, CounterId.RETIRED);
+                connection.pendingFailure = "the peer restarted";
+                device.ready.add(connection);
+            }
+        }
+    }
+
+    // Timers
+
+    private void armLife(long nowNs, int cid) {
+        long waitNs =
+                pool.state(cid) == SlotState.GRANTED ? limits.grantUnusedNs() : limits.silenceNs();
+        device.timers.set(DeviceState.LIFE_TIMERS + cid, nowNs + waitNs);
+    }
+
+    void onLifeTimer(long nowNs, int cid) {
+        if (contexts.connection(cid) == null) {
+            return;
+        }
+        if (contexts.has(cid, RxContexts.RECLAIM_ASKED)) {
+            //= MR-3.5-3
+            if (contexts.heldNs(cid, nowNs) >= RECLAIM_DEADLINE_NS
+                    || contexts.silenceNs(cid, nowNs) >= 2 * limits.silenceNs()) {
+                expire(nowNs, cid, CounterId.EXPIRED);
+                return;
+            }
+            sendReclaim(cid);
+            device.timers.set(DeviceState.LIFE_TIMERS + cid, nowNs + RECLAIM_REPEAT_NS);
+            return;
+        }
+        long silenceNs = contexts.silenceNs(cid, nowNs);
+        if (pool.state(cid) == SlotState.GRANTED) {
+            if (silenceNs >= limits.grantUnusedNs() - 4096) {
+                //= MR-3.3-4
+                expire(nowNs, cid, CounterId.GRANT_UNUSED);
+                return;
+            }
+        } else if (silenceNs >= 2 * limits.silenceNs()) {
+            //= MR-3.3-5
+            expire(nowNs, cid, CounterId.EXPIRED);
+            return;
+        } else if (silenceNs >= limits.silenceNs() - 4096) {
+            sendKeepalive(cid);
+        }
+        armLife(nowNs, cid);
+    }
+
+    private void sendKeepalive(int cid) {
+        TransportConnection connection = contexts.connection(cid);
+        if (connection != null) {
+            contexts.set(cid, RxContexts.KEEPALIVE_ASKED);
+            device.counters.increment(CounterId.KEEPALIVES_SENT);
+            device.send(
+                    ControlOpcode.KEEPALIVE,
+                    connection.peer,
+                    null,
+                    contexts.srcCtx(cid),
+                    contexts.nonce(cid),
+                    CommonHeader.token(cid, pool.epoch(cid)),
+                    0,
+                    0);
+        }
+    }
+
+    void onKeepaliveAck(long nowNs, PacketMemory m, int at, NetAddress source) {
+        int token = CommonHeader.ctx(m, at);
+        int cid = CommonHeader.cid(token);
+        TransportConnection connection =
+                holds(cid, CommonHeader.epoch(token)) ? contexts.connection(cid) : null;
+        if (connection != null && source.sameHost(connection.peer)) {
+            heard(nowNs, cid);
+        }
+    }
+
+    void onPoolTimer(long nowNs) {
+        pool.onTimeout(nowNs);
+        serveLine(nowNs);
+    }
+
+    /** While anyone waits: asks contexts back as quotas are used up, forgets silent waiters. */
+    void onLineTimer(long nowNs) {
+        int silent = line.silent(nowNs, WAITER_SILENCE_NS);
+        if (silent >= 0 && pool.cancelWaiter(silent)) {
+            peers.hold(line.peer(silent), -1);
+            line.drop(silent);
+        }
+        if (pool.waiting() > 0) {
+            askBack(nowNs);
+            device.timers.set(DeviceState.LINE_TIMER, nowNs + LINE_PERIOD_NS);
+        }
+    }
+
+    // RESET
+
+    private boolean mayReset(long nowNs) {
+        if (resetSent && nowNs - lastResetNs < RESET_PERIOD_NS) {
+            return false;
+        }
+        resetSent = true;
+        lastResetNs = nowNs;
+        return true;
+    }
+
+    /** Tells the sender of a packet for a context it does not hold; at most one per millisecond. */
+    void resetStale(long nowNs, PacketMemory m, int at, NetAddress to, ResetReason reason) {
+        //= MR-3.2-4
+        if (mayReset(nowNs)) {
+            device.counters.increment(CounterId.RESETS_SENT);
+            long proof =
+                    ((long) CommonHeader.path(m, at) << 32)
+                            | Integer.toUnsignedLong(CommonHeader.psn(m, at));
+            int token = CommonHeader.ctx(m, at);
+            device.send(ControlOpcode.RESET, to, null, 0, proof, token, reason.code(), 0);
+        }
+    }
+
+    /** The connection ended: its context, or its place in the line, is free. */
+    void forget(long nowNs, TransportConnection connection) {
+        if (connection.rxCid >= 0) {
+            free(nowNs, connection.rxCid, false);
+        }
+        int ticket = line.find(connection);
+        if (ticket >= 0 && pool.cancelWaiter(ticket)) {
+            peers.hold(line.peer(ticket), -1);
+            line.drop(ticket);
+        }
+    }
+}

@@ -1,0 +1,210 @@
+package dev.metaroce.transport;
+
+import dev.metaroce.ring.WcStatus;
+import dev.metaroce.wire.CommonHeader;
+import dev.metaroce.wire.ControlOpcode;
+import dev.metaroce.wire.NetAddress;
+import dev.metaroce.wire.PacketMemory;
+import dev.metaroce.wire.PacketType;
+import dev.metaroce.wire.TxBatch;
+
+/**
+ * The MetaRoCE machines of one device, put together: requester, responder, completer, and both
+ * sides of leases. The engine hands it packets that passed the door, timers that expired and room
+ * to send.
+ *
+ * <p>Owner: the engine thread.
+ */
+public final class MetaRoceProtocol {
+    /** Packets of one connection per turn, so that many connections share the line. */
+    private static final int CONNECTION_BUDGET = 64;
+
+    private final DeviceState device;
+    private final RxContexts contexts;
+    private final CidPool pool;
+    private final ConnectionTable connections;
+    private final AckBuilder acks;
+    private final LeaseServer server;
+    private final LeaseClient client;
+    private final Responder responder;
+    private final Requester requester;
+    private final Completer completer;
+    private final ControlWriter control;
+
+    public MetaRoceProtocol(DeviceState device) {
+        this.device = device;
+        DeviceLimits limits = device.limits();
+        contexts = new RxContexts(limits);
+        pool =
+                new CidPool(
+                        limits.contexts(),
+                        limits.maxWaiters(),
+                        limits.maxWaitersPerPeer(),
+                        limits.packetLifetimeNs(),
+                        limits.policy(),
+                        device.keySource.getAsInt() & 0xFF);
+        connections = new ConnectionTable(device);
+        ReceiverShares shares = new ReceiverShares(limits, contexts);
+        acks = new AckBuilder(device, contexts, shares, pool);
+        server = new LeaseServer(device, connections, contexts, pool, shares);
+        client = new LeaseClient(device, connections, server);
+        responder = new Responder(device, server, acks);
+        requester = new Requester(device);
+        completer = new Completer(device, client);
+        control = new ControlWriter(device, server, client);
+    }
+
+    // Application
+
+    /** Starts to connect. */
+    public void dial(long nowNs, TransportConnection connection) {
+        if (device.add(connection)) {
+            client.dial(nowNs, connection);
+        } else {
+            connection.failure(
+                    connection
+                            + ": the device holds "
+                            + device.limits().maxConnections()
+                            + " connections, its limit maxConnections");
+            connection.state(ConnectionState.FAILED);
+        }
+    }
+
+    public void listen(long serviceId, Acceptor acceptor) {
+        connections.listen(serviceId, acceptor);
+    }
+
+    public void close(long nowNs, TransportConnection connection) {
+        client.close(nowNs, connection);
+    }
+
+    /** Work was posted to a stream. */
+    public void onWork(long nowNs, Stream stream) {
+        client.onWork(nowNs, stream);
+    }
+
+    // Packets in
+
+    /** One packet that passed the door. */
+    public void onPacket(
+            long nowNs, PacketMemory m, int at, int bytes, NetAddress source, boolean ce) {
+        PacketType type = PacketType.of(CommonHeader.type(m, at));
+        if (type == null) {
+            return;
+        }
+        switch (type) {
+            case DATA -> responder.onData(nowNs, m, at, bytes, source, ce);
+            case ACK -> completer.onAck(nowNs, m, at, source);
+            case NAK -> completer.onNak(nowNs, m, at, source);
+            case PROBE -> responder.onProbe(nowNs, m, at, source);
+            case CTRL -> onControl(nowNs, m, at, source);
+        }
+    }
+
+    private void onControl(long nowNs, PacketMemory m, int at, NetAddress source) {
+        ControlOpcode opcode = ControlOpcode.of(CommonHeader.opcode(m, at));
+        if (opcode == null) {
+            return;
+        }
+        switch (opcode) {
+            case REQUEST -> server.onRequest(nowNs, m, at, source);
+            case GRANT -> client.onGrant(nowNs, m, at, source);
+            case QUEUED -> client.onQueued(nowNs, m, at, source);
+            case DENY -> client.onDeny(nowNs, m, at, source);
+            case RELEASE -> server.onRelease(nowNs, m, at, source);
+            case RELEASE_ACK -> client.onReleaseAck(nowNs, m, at, source);
+            case RECLAIM -> client.onReclaim(nowNs, m, at, source);
+            case KEEPALIVE -> client.onKeepalive(nowNs, m, at, source);
+            case KEEPALIVE_ACK -> server.onKeepaliveAck(nowNs, m, at, source);
+            case RESET -> client.onReset(nowNs, m, at, source);
+            case DISCONNECT -> client.onDisconnect(nowNs, m, at, source);
+            case DISCONNECT_ACK -> client.onDisconnectAck(nowNs, m, at);
+        }
+    }
+
+    /** A REQUEST of another version: refused with the versions we speak. */
+    public void onForeignRequest(long nowNs, PacketMemory m, int at, NetAddress source) {
+        server.denyVersion(nowNs, m, at, source);
+    }
+
+    // Time
+
+    public void onTimer(long nowNs, int timer) {
+        if (timer < DeviceState.LIFE_TIMERS) {
+            acks.onDelayOver(timer);
+        } else if (timer < DeviceState.POOL_TIMER) {
+            server.onLifeTimer(nowNs, timer - DeviceState.LIFE_TIMERS);
+        } else if (timer == DeviceState.POOL_TIMER) {
+            server.onPoolTimer(nowNs);
+        } else if (timer == DeviceState.LINE_TIMER) {
+            server.onLineTimer(nowNs);
+        } else {
+            TransportConnection c = device.connection(timer - DeviceState.CONNECTION_TIMERS);
+            if (c != null) {
+                client.onTimer(nowNs, c);
+            }
+        }
+    }
+
+    // Packets out
+
+    /** Appends what may be sent now: answers, control, then data in turns. */
+    public int pollTransmit(long nowNs, TxBatch batch) {
+        int sent = acks.pollTransmit(nowNs, batch);
+        sent += control.pollTransmit(nowNs, batch);
+        while (!device.ready.isEmpty() && batch.hasRoom(largestPacket())) {
+            TransportConnection c = device.ready.poll();
+            if (c != null) {
+                sent += serve(nowNs, c, batch);
+            }
+        }
+        return sent;
+    }
+
+    private int largestPacket() {
+        return device.limits().payloadMtu() + 64;
+    }
+
+    private int serve(long nowNs, TransportConnection c, TxBatch batch) {
+        if (!c.pendingFailure.isEmpty()) {
+            client.fail(nowNs, c, c.pendingFailure);
+            return 0;
+        }
+        int sent = requester.pollTransmit(nowNs, c, batch, CONNECTION_BUDGET);
+        Stream faulted = c.faultedStream;
+        if (faulted != null) {
+            c.faultedStream = null;
+            completer.fail(c, faulted, c.faultedSeq, WcStatus.LOCAL_PROTECTION_ERROR);
+        }
+        if (sent > 0) {
+            client.arm(nowNs, c);
+        }
+        if (sent >= CONNECTION_BUDGET || !batch.hasRoom(largestPacket())) {
+            device.ready.add(c);
+        }
+        return sent;
+    }
+
+    // State for reports
+
+    public int contextsInUse() {
+        return pool.inUse();
+    }
+
+    public CidPool pool() {
+        return pool;
+    }
+
+    /** Bytes of all tables that serve senders; depends on the limits only. */
+    public long contextTableBytes() {
+        return contexts.bytes()
+                + pool.bytes()
+                + PeerTable.bytes()
+                + WaitingLine.bytes(device.limits().maxWaiters());
+    }
+
+    /** Bytes of one context in use. */
+    public static int contextBytes(boolean selective, int paths) {
+        return RxContexts.contextBytes(selective, paths);
+    }
+}

@@ -1,0 +1,99 @@
+package dev.metaroce.transport;
+
+import dev.metaroce.congestion.FairShare;
+import dev.metaroce.wire.AckHeader;
+
+/**
+ * What a target allows its senders: an equal part of its socket buffer as window, and a fair share
+ * of its inbound rate as hint. Worked out anew when an acknowledgement is due and the last answer
+ * is older than a period, so that an idle device does nothing. Owner: the engine thread.
+ */
+final class ReceiverShares {
+    private static final long PERIOD_NS = 1_000_000;
+    private static final long ACTIVE_NS = 4 * PERIOD_NS;
+    private static final int MIN_WINDOW_KIB = 16;
+    private static final long UNLIMITED = Long.MAX_VALUE;
+
+    private final DeviceLimits limits;
+    private final RxContexts contexts;
+    private final long[] lastBytes;
+    private final int[] active;
+    private final long[] demand;
+    private final long[] share;
+    private final FairShare fairShare;
+    private long refreshedNs;
+    private int windowKib;
+    private boolean fresh;
+
+    ReceiverShares(DeviceLimits limits, RxContexts contexts) {
+        this.limits = limits;
+        this.contexts = contexts;
+        int flows = limits.inboundRateBitsPerSecond() > 0 ? limits.contexts() : 0;
+        lastBytes = new long[flows];
+        demand = new long[flows];
+        share = new long[flows];
+        active = new int[limits.contexts()];
+        fairShare = new FairShare(Math.max(1, flows));
+        windowKib = window(1);
+    }
+
+    /** The window of every sender, in KiB, as ACK and GRANT carry it. */
+    int windowKib() {
+        return windowKib;
+    }
+
+    /** A context was granted: the next answer counts it. */
+    void onGranted(int cid) {
+        fresh = false;
+        contexts.rateHint(cid, AckHeader.RATE_NONE);
+        if (lastBytes.length > 0) {
+            lastBytes[cid] = 0;
+        }
+    }
+
+    void refresh(long nowNs) {
+        long elapsedNs = nowNs - refreshedNs;
+        if (fresh && elapsedNs < PERIOD_NS) {
+            return;
+        }
+        fresh = true;
+        refreshedNs = nowNs;
+        int count = 0;
+        for (int cid = 0; cid < limits.contexts(); cid++) {
+            if (contexts.connection(cid) != null && contexts.silenceNs(cid, nowNs) < ACTIVE_NS) {
+                active[count++] = cid;
+            }
+        }
+        windowKib = window(Math.max(1, count));
+        if (lastBytes.length > 0 && count > 0) {
+            giveHints(count, Math.max(1, elapsedNs));
+        }
+    }
+
+    private int window(int senders) {
+        if (limits.receiveWindowBytes() == 0) {
+            return AckHeader.WINDOW_NONE;
+        }
+        long kib = limits.receiveWindowBytes() / senders / 1024;
+        return Math.clamp(kib, MIN_WINDOW_KIB, AckHeader.WINDOW_NONE - 1);
+    }
+
+    //= MR-5.4-1
+    private void giveHints(int count, long elapsedNs) {
+        for (int i = 0; i < count; i++) {
+            int cid = active[i];
+            long bytes = contexts.payloadBytes(cid) - lastBytes[cid];
+            lastBytes[cid] = contexts.payloadBytes(cid);
+            long rate = (long) (bytes * 8e9 / elapsedNs);
+            int hint = contexts.rateHint(cid);
+            boolean uses = hint == AckHeader.RATE_NONE || rate > hint * 1_000_000L / 10 * 9;
+            demand[i] = uses ? UNLIMITED : rate + rate / 4 + 1;
+        }
+        long capacity = limits.inboundRateBitsPerSecond() / 100 * 95;
+        fairShare.compute(capacity, demand, count, share);
+        for (int i = 0; i < count; i++) {
+            long mbps = Math.clamp(share[i] / 1_000_000, 1, AckHeader.RATE_NONE - 1);
+            contexts.rateHint(active[i], (int) mbps);
+        }
+    }
+}

@@ -1,0 +1,330 @@
+package dev.metaroce.transport;
+
+import dev.metaroce.event.CounterId;
+import dev.metaroce.event.Counters;
+import dev.metaroce.memory.MemoryRegion;
+import dev.metaroce.wire.CommonHeader;
+import dev.metaroce.wire.DataHeader;
+import dev.metaroce.wire.Flags;
+import dev.metaroce.wire.Opcode;
+import dev.metaroce.wire.PacketMemory;
+import dev.metaroce.wire.PacketType;
+import dev.metaroce.wire.TxBatch;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Makes the packets of an initiator: probes, then what was lost, then new parts of posted work,
+ * each under window, pacer and the target's own limit. Owner: the engine thread.
+ */
+final class Requester {
+    /**
+     * New packets on one path in a row: long enough for segmentation offload, short enough to
+     * spray.
+     */
+    private static final int RUN_PACKETS = 32;
+
+    /** Packets of one stream in a row before the next stream has its turn. */
+    private static final int STREAM_TURN_PACKETS = 16;
+
+    private final DeviceState device;
+    private final Counters counters;
+    private int turnPackets;
+
+    Requester(DeviceState device) {
+        this.device = device;
+        counters = device.counters;
+    }
+
+    /**
+     * Appends packets of one connection.
+     *
+     * @param budget most packets to append
+     * @return packets appended; fewer than the budget with room in the batch means that nothing
+     *     more may be sent now
+     */
+    int pollTransmit(long nowNs, TransportConnection c, TxBatch batch, int budget) {
+        TxLease lease = c.lease;
+        if (lease == null || c.leaseState == LeaseState.RELEASING) {
+            return 0;
+        }
+        int sent = sendProbes(nowNs, lease, batch);
+        int largest = DataHeader.MAX_HEADER_BYTES + lease.mtu + CommonHeader.TRAILER_BYTES;
+        while (sent < budget && batch.hasRoom(largest) && isPaced(nowNs, c, lease)) {
+            int run = resendLost(nowNs, lease, batch, budget - sent);
+            if (run == 0) {
+                run = sendNew(nowNs, c, lease, batch, budget - sent);
+            }
+            if (run == 0) {
+                break;
+            }
+            sent += run;
+        }
+        return sent;
+    }
+
+    private boolean isPaced(long nowNs, TransportConnection c, TxLease lease) {
+        if (lease.rateBitsPerSecond() == Long.MAX_VALUE) {
+            return true;
+        }
+        long nextNs = lease.pacer.nextSendNs(nowNs);
+        if (nextNs - nowNs <= 0) {
+            return true;
+        }
+        device.armBy(DeviceState.CONNECTION_TIMERS + c.index, nextNs);
+        return false;
+    }
+
+    private int sendProbes(long nowNs, TxLease lease, TxBatch batch) {
+        int sent = 0;
+        for (int i = 0; i < lease.pathCount; i++) {
+            TxPath path = lease.paths[i];
+            if (path.probeWanted && batch.hasRoom(CommonHeader.MIN_PACKET_BYTES)) {
+                int txTime = CommonHeader.toTxTime(nowNs);
+                int bytes = CommonHeader.MIN_PACKET_BYTES;
+                int at = batch.append(lease.peer, path.state.route(), true, bytes);
+                CommonHeader.encode(
+                        batch.memory(),
+                        at,
+                        PacketType.PROBE.code(),
+                        Flags.ACK_REQ,
+                        lease.token,
+                        i,
+                        0,
+                        0,
+                        path.nextPsn(),
+                        txTime);
+                CommonHeader.seal(batch.memory(), at, CommonHeader.BYTES);
+                path.onProbeSent(txTime);
+                counters.increment(CounterId.PROBES_SENT);
+                sent++;
+            }
+        }
+        return sent;
+    }
+
+    private int resendLost(long nowNs, TxLease lease, TxBatch batch, int budget) {
+        int sent = 0;
+        for (int i = 0; i < lease.pathCount && sent < budget; i++) {
+            TxPath path = lease.paths[i];
+            while (path.lostCount() > 0
+                    && path.state.freeWindow() > 0
+                    && sent < budget
+                    && sent < RUN_PACKETS
+                    && lease.admits(lease.mtu)
+                    && batch.hasRoom(
+                            DataHeader.MAX_HEADER_BYTES + lease.mtu + CommonHeader.TRAILER_BYTES)) {
+                //= MR-4.3-2
+                int psn = path.takeLost();
+                boolean ask = path.lostCount() == 0 || path.state.freeWindow() == 1;
+                emit(nowNs, lease, i, psn, ask ? Flags.RETX | Flags.ACK_REQ : Flags.RETX, batch);
+                sent++;
+            }
+        }
+        return sent;
+    }
+
+    private int sendNew(
+            long nowNs, TransportConnection c, TxLease lease, TxBatch batch, int budget) {
+        Stream stream = nextStream(nowNs, c, lease);
+        if (stream == null || !lease.admits(Math.min(lease.mtu, 1))) {
+            return 0;
+        }
+        int choice = choosePath(lease);
+        if (choice < 0) {
+            return 0;
+        }
+        TxPath path = lease.paths[choice];
+        int run = Math.min(Math.min(budget, RUN_PACKETS), path.state.freeWindow());
+        int largest = DataHeader.MAX_HEADER_BYTES + lease.mtu + CommonHeader.TRAILER_BYTES;
+        int sent = 0;
+        while (stream != null
+                && sent < run
+                && path.hasPsn()
+                && batch.hasRoom(largest)
+                && lease.admits(nextBytes(stream, lease))) {
+            int psn = cutPacket(c, lease, path, stream);
+            stream = nextStream(nowNs, c, lease);
+            boolean full = path.state.freeWindow() == 1 || !path.hasPsn();
+            int flags = stream == null || full ? Flags.ACK_REQ : 0;
+            emit(nowNs, lease, choice, psn, flags, batch);
+            sent++;
+        }
+        return sent;
+    }
+
+    /**
+     * The path for new packets; one whose PSN window is full is no choice even when it has room.
+     */
+    private int choosePath(TxLease lease) {
+        for (int tries = 0; tries < lease.pathCount; tries++) {
+            int choice = lease.selector.next(lease.states, lease.pathCount);
+            if (choice < 0 || lease.paths[choice].hasPsn()) {
+                return choice;
+            }
+        }
+        for (int i = 0; i < lease.pathCount; i++) {
+            if (lease.paths[i].hasPsn() && lease.states[i].freeWindow() > 0) {
+                return i;
+            }
+        }
+        return -1;
+    }
+
+    private static int nextBytes(Stream stream, TxLease lease) {
+        long left = stream.sendQueue().length(stream.sendSeq()) - stream.sendOffset();
+        return (int) Math.min(left, lease.mtu);
+    }
+
+    /** The stream whose turn it is and that has a packet to send; drops those that have none. */
+    private @Nullable Stream nextStream(long nowNs, TransportConnection c, TxLease lease) {
+        boolean newMessages = c.leaseState == LeaseState.OPEN;
+        if (turnPackets >= STREAM_TURN_PACKETS) {
+            turnPackets = 0;
+            c.rotateReady();
+        }
+        while (true) {
+            Stream stream = c.firstReady();
+            if (stream == null) {
+                return null;
+            }
+            if (stream.hasWork(newMessages, lease.hasMessageSlot(), nowNs, lease.mtu)) {
+                return stream;
+            }
+            if (stream.hasUnsent() && !lease.hasMessageSlot()) {
+                lease.slotWanted = true;
+            }
+            c.dropReady();
+        }
+    }
+
+    private int cutPacket(TransportConnection c, TxLease lease, TxPath path, Stream stream) {
+        long seq = stream.sendSeq();
+        int bytes = nextBytes(stream, lease);
+        if (!stream.isMidMessage()) {
+            boolean single = stream.sendQueue().length(seq) <= lease.mtu;
+            stream.begin(c.leaseNumber, single ? DataHeader.NO_SLOT : lease.takeMessageSlot());
+        }
+        int psn = path.assign(stream, seq, stream.sendOffset(), bytes);
+        stream.cut(bytes);
+        turnPackets++;
+        counters.increment(CounterId.DATA_SENT);
+        return psn;
+    }
+
+    /** Encodes the packet of a PSN from what the path remembers of it, first time or again. */
+    private void emit(
+            long nowNs, TxLease lease, int pathId, int psn, int extraFlags, TxBatch batch) {
+        TxPath path = lease.paths[pathId];
+        int txTime = CommonHeader.toTxTime(nowNs);
+        Stream stream = path.stream(psn);
+        if (stream == null) {
+            emitSkip(lease, pathId, psn, txTime, extraFlags, batch);
+        } else {
+            emitData(lease, pathId, psn, txTime, extraFlags, stream, batch);
+            if ((extraFlags & Flags.RETX) != 0) {
+                counters.increment(CounterId.DATA_RESENT);
+                counters.add(CounterId.RESENT_BYTES, path.bytes(psn));
+            }
+        }
+        path.onSent(psn, txTime, nowNs);
+        if (lease.rateBitsPerSecond() != Long.MAX_VALUE) {
+            lease.pacer.onSent(nowNs, path.bytes(psn), lease.rateBitsPerSecond());
+        }
+    }
+
+    private void emitSkip(
+            TxLease lease, int pathId, int psn, int txTime, int flags, TxBatch batch) {
+        int at =
+                batch.append(
+                        lease.peer,
+                        lease.states[pathId].route(),
+                        true,
+                        CommonHeader.MIN_PACKET_BYTES);
+        //= MR-4.5-4
+        CommonHeader.encode(
+                batch.memory(),
+                at,
+                PacketType.DATA.code(),
+                flags,
+                lease.token,
+                pathId,
+                Opcode.SKIP.code(),
+                0,
+                psn,
+                txTime);
+        CommonHeader.seal(batch.memory(), at, CommonHeader.BYTES);
+        counters.increment(CounterId.SKIPS_SENT);
+    }
+
+    private void emitData(
+            TxLease lease,
+            int pathId,
+            int psn,
+            int txTime,
+            int extraFlags,
+            Stream stream,
+            TxBatch batch) {
+        TxPath path = lease.paths[pathId];
+        long seq = path.seq(psn);
+        long offset = path.offset(psn);
+        int bytes = path.bytes(psn);
+        long length = stream.sendQueue().length(seq);
+        Opcode opcode = stream.opcode(seq);
+        boolean last = offset + bytes == length;
+        boolean imm = last && opcode.carriesImmediate();
+        int header = DataHeader.headerBytes(opcode, imm);
+        int at =
+                batch.append(
+                        lease.peer,
+                        path.state.route(),
+                        true,
+                        header + bytes + CommonHeader.TRAILER_BYTES);
+        PacketMemory m = batch.memory();
+        int flags = extraFlags | (last ? Flags.LAST : 0) | (imm ? Flags.IMM : 0);
+        CommonHeader.encode(
+                m,
+                at,
+                PacketType.DATA.code(),
+                flags,
+                lease.token,
+                pathId,
+                opcode.code(),
+                stream.id(),
+                psn,
+                txTime);
+        DataHeader.encodeMessage(
+                m, at, stream.msn(seq), offset, length, stream.messageSlot(seq), 0);
+        if (opcode.hasReth()) {
+            DataHeader.encodeReth(
+                    m,
+                    at,
+                    stream.sendQueue().remoteAddress(seq),
+                    stream.sendQueue().rkey(seq),
+                    stream.recvSeq(seq));
+        } else {
+            DataHeader.encodeRecvSeq(m, at, stream.recvSeq(seq));
+        }
+        if (imm) {
+            DataHeader.encodeImmediate(m, at, opcode, stream.sendQueue().immediate(seq));
+        }
+        MemoryRegion region = stream.sendQueue().region(seq);
+        boolean filled =
+                bytes == 0
+                        || (region != null
+                                && MemoryRegion.fill(
+                                        region,
+                                        stream.sendQueue().localOffset(seq) + offset,
+                                        m,
+                                        at + header,
+                                        bytes));
+        if (filled) {
+            CommonHeader.seal(m, at, header + bytes);
+        } else {
+            // The region was closed under posted work. The packet goes out without a valid CRC,
+            // which
+            // nobody accepts, and the stream fails before this PSN could be made again.
+            stream.connection().noteLocalFault(stream, seq);
+        }
+    }
+}

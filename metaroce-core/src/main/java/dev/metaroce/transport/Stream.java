@@ -1,0 +1,458 @@
+package dev.metaroce.transport;
+
+import dev.metaroce.ring.CompletionRing;
+import dev.metaroce.ring.DoorbellList;
+import dev.metaroce.ring.WcOpcode;
+import dev.metaroce.ring.WcStatus;
+import dev.metaroce.ring.WorkQueue;
+import dev.metaroce.util.WindowBitmap;
+import dev.metaroce.wire.Opcode;
+
+import org.jspecify.annotations.Nullable;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+
+/**
+ * One ordered stream of messages of a connection: the engine's side of a queue pair. As initiator
+ * it cuts posted work into packets and completes it in post order; as target it counts messages and
+ * completes receives in message order.
+ *
+ * <p>Applications touch the two work queues and the bell; all else belongs to the engine thread.
+ */
+public final class Stream {
+    /** Messages of one stream that may be unfinished at once: what the target's bitmap spans. */
+    static final int MESSAGE_WINDOW = WindowBitmap.BITS;
+
+    private static final byte OPEN = 0;
+    private static final byte SENT = 1;
+    private static final byte DONE = 2;
+    private static final VarHandle ERROR;
+
+    static {
+        try {
+            ERROR = MethodHandles.lookup().findVarHandle(Stream.class, "error", boolean.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    private final int id;
+    private final TransportConnection connection;
+    private final int domain;
+    private final DoorbellList.Bell bell = new DoorbellList.Bell(this);
+    private final WorkQueue sendQueue;
+    private final WorkQueue receiveQueue;
+    private final CompletionRing sendRing;
+    private final CompletionRing receiveRing;
+    private volatile Object attachment = this;
+    private boolean error;
+
+    // Initiator. Slots headSeq..sendSeq-1 are sent, sendSeq is being cut at sendOffset.
+    @Nullable Stream nextReady;
+    boolean isReady;
+    private long headSeq;
+    private long sendSeq;
+    private long sendOffset;
+    private int nextMsn;
+    private int nextRecvSeq;
+    private int txLease;
+    private final int[] pendingPackets;
+    private final int[] msn;
+    private final int[] recvSeq;
+    private final short[] messageSlot;
+    private final byte[] progress;
+
+    /** Not before this time may the stream send again: the target had no receive posted. */
+    long pausedUntilNs;
+
+    /** How often in a row the target had no receive; 0 when the last SEND found one. */
+    int notReadyCount;
+
+    /** Since when the target has had no receive, meaningful while notReadyCount is not 0. */
+    long notReadySinceNs;
+
+    // Target
+    private int rxLease;
+    private int rxNextMsn;
+    private final long[] rxDone = new long[WindowBitmap.WORDS];
+    private long rxHead;
+    private long rxBase;
+    private final long[] rxBytes;
+    private final int[] rxImmediate;
+    private final int[] rxMsn;
+    private final byte[] rxState;
+    private static final byte RX_WAITING = 0;
+    private static final byte RX_SEND = 1;
+    private static final byte RX_SEND_IMM = 2;
+    private static final byte RX_WRITE_IMM = 3;
+
+    Stream(
+            int id,
+            TransportConnection connection,
+            int domain,
+            CompletionRing sendRing,
+            CompletionRing receiveRing,
+            int sendDepth,
+            int receiveDepth) {
+        this.id = id;
+        this.connection = connection;
+        this.domain = domain;
+        this.sendRing = sendRing;
+        this.receiveRing = receiveRing;
+        sendQueue = new WorkQueue(this, sendDepth);
+        receiveQueue = new WorkQueue(this, receiveDepth);
+        int slots = sendQueue.slots();
+        pendingPackets = new int[slots];
+        msn = new int[slots];
+        recvSeq = new int[slots];
+        messageSlot = new short[slots];
+        progress = new byte[slots];
+        int receives = receiveQueue.slots();
+        rxBytes = new long[receives];
+        rxImmediate = new int[receives];
+        rxMsn = new int[receives];
+        rxState = new byte[receives];
+    }
+
+    public int id() {
+        return id;
+    }
+
+    public DoorbellList.Bell bell() {
+        return bell;
+    }
+
+    public WorkQueue sendQueue() {
+        return sendQueue;
+    }
+
+    public WorkQueue receiveQueue() {
+        return receiveQueue;
+    }
+
+    /** Any thread. */
+    public boolean inError() {
+        return (boolean) ERROR.getAcquire(this);
+    }
+
+    /** Sets what completions name as their owner; once, before work is posted. */
+    public void attach(Object pair) {
+        attachment = pair;
+    }
+
+    public Object attachment() {
+        return attachment;
+    }
+
+    public TransportConnection connection() {
+        return connection;
+    }
+
+    int domain() {
+        return domain;
+    }
+
+    // Initiator: cutting work into packets
+
+    /** Numbers of messages and receives start again with every lease. */
+    private void enterLease(int lease) {
+        if (txLease != lease) {
+            txLease = lease;
+            nextMsn = 0;
+            nextRecvSeq = 0;
+        }
+    }
+
+    /**
+     * True when a packet of this stream could be cut now; {@code freeSlot} as in {@link #begin}.
+     */
+    boolean hasWork(boolean newMessages, boolean freeSlot, long nowNs, int mtu) {
+        if (error || (notReadyCount > 0 && pausedUntilNs - nowNs > 0)) {
+            return false;
+        }
+        if (sendOffset > 0) {
+            return true;
+        }
+        return newMessages
+                && sendSeq < sendQueue.tail()
+                && sendSeq - headSeq < MESSAGE_WINDOW
+                && (freeSlot || sendQueue.length(sendSeq) <= mtu);
+    }
+
+    /** True when anything posted is not yet fully sent. */
+    boolean hasUnsent() {
+        return !error && sendSeq < sendQueue.tail();
+    }
+
+    /** True when a message was begun and not yet fully sent. */
+    boolean isMidMessage() {
+        return sendOffset > 0;
+    }
+
+    /** True when anything posted is not yet completed. */
+    boolean hasUncompleted() {
+        return headSeq < sendQueue.tail();
+    }
+
+    /** The work request being cut. */
+    long sendSeq() {
+        return sendSeq;
+    }
+
+    long sendOffset() {
+        return sendOffset;
+    }
+
+    /** Starts the next message: gives it its numbers. */
+    void begin(int lease, int openSlot) {
+        enterLease(lease);
+        int at = sendQueue.index(sendSeq);
+        msn[at] = nextMsn++;
+        Opcode opcode = opcode(sendSeq);
+        recvSeq[at] = opcode.consumesReceive() ? nextRecvSeq++ : 0;
+        messageSlot[at] = (short) openSlot;
+        pendingPackets[at] = 0;
+        progress[at] = OPEN;
+    }
+
+    /** One packet of {@code bytes} was cut; returns true when it was the last of its message. */
+    boolean cut(int bytes) {
+        int at = sendQueue.index(sendSeq);
+        pendingPackets[at]++;
+        sendOffset += bytes;
+        if (sendOffset < sendQueue.length(sendSeq)) {
+            return false;
+        }
+        progress[at] = SENT;
+        sendSeq++;
+        sendOffset = 0;
+        return true;
+    }
+
+    Opcode opcode(long seq) {
+        return opcodeOf(sendQueue.opcode(seq));
+    }
+
+    /** The operation of a code that is known to be valid. */
+    static Opcode opcodeOf(int code) {
+        Opcode opcode = Opcode.of(code);
+        return opcode == null ? Opcode.SKIP : opcode;
+    }
+
+    int msn(long seq) {
+        return msn[sendQueue.index(seq)];
+    }
+
+    int recvSeq(long seq) {
+        return recvSeq[sendQueue.index(seq)];
+    }
+
+    int messageSlot(long seq) {
+        return messageSlot[sendQueue.index(seq)] & 0xFFFF;
+    }
+
+    /**
+     * One packet of request {@code seq} was acknowledged; true when the request is now finished.
+     */
+    boolean onPacketAcked(long seq) {
+        if (error || seq < headSeq) {
+            return false;
+        }
+        int at = sendQueue.index(seq);
+        if (--pendingPackets[at] > 0 || progress[at] != SENT) {
+            return false;
+        }
+        progress[at] = DONE;
+        if (opcode(seq).consumesReceive()) {
+            notReadyCount = 0;
+        }
+        return true;
+    }
+
+    /** Reports finished requests at the head of the queue, in post order; returns how many. */
+    int completeFinished() {
+        int completed = 0;
+        while (headSeq < sendSeq && progress[sendQueue.index(headSeq)] == DONE) {
+            complete(headSeq, WcStatus.SUCCESS);
+            headSeq++;
+            completed++;
+        }
+        return completed;
+    }
+
+    private void complete(long seq, WcStatus status) {
+        if (status == WcStatus.SUCCESS && !sendQueue.signaled(seq)) {
+            return;
+        }
+        Opcode opcode = opcode(seq);
+        sendRing.push(
+                sendQueue,
+                seq,
+                sendQueue.wrId(seq),
+                status,
+                opcode.hasReth() ? WcOpcode.WRITE : WcOpcode.SEND,
+                status == WcStatus.SUCCESS ? sendQueue.length(seq) : 0,
+                0,
+                false);
+    }
+
+    /** The unfinished request with this message number, or -1. */
+    long find(int messageNumber) {
+        for (long seq = headSeq; seq < sendSeq; seq++) {
+            if (msn(seq) == messageNumber) {
+                return seq;
+            }
+        }
+        return sendOffset > 0 && msn(sendSeq) == messageNumber ? sendSeq : -1;
+    }
+
+    /**
+     * Puts the stream into the error state: request {@code failed} (or the oldest one, when -1)
+     * ends with {@code status}, all others are flushed, in post order.
+     */
+    void fail(long failed, WcStatus status) {
+        if (!error) {
+            long culprit = failed < 0 ? headSeq : failed;
+            ERROR.setRelease(this, true);
+            sendOffset = 0;
+            flushSends(culprit, status);
+        } else {
+            flushSends(-1, status);
+        }
+        flushReceives();
+    }
+
+    private void flushSends(long culprit, WcStatus status) {
+        long tail = sendQueue.tail();
+        for (; headSeq < tail; headSeq++) {
+            boolean finished =
+                    headSeq < culprit
+                            && headSeq < sendSeq
+                            && progress[sendQueue.index(headSeq)] == DONE;
+            if (finished) {
+                complete(headSeq, WcStatus.SUCCESS);
+            } else {
+                complete(headSeq, headSeq == culprit ? status : WcStatus.WR_FLUSH_ERROR);
+            }
+        }
+        sendSeq = tail;
+    }
+
+    /** Engine: work was posted to a stream in error; it is flushed. */
+    void flushReceives() {
+        long tail = receiveQueue.tail();
+        for (; rxHead < tail; rxHead++) {
+            receiveRing.push(
+                    receiveQueue,
+                    rxHead,
+                    receiveQueue.wrId(rxHead),
+                    WcStatus.WR_FLUSH_ERROR,
+                    WcOpcode.RECEIVE,
+                    0,
+                    0,
+                    false);
+        }
+    }
+
+    // Target
+
+    /** Called before a packet is looked at: message and receive numbers start with the lease. */
+    void enterRxLease(int lease) {
+        if (rxLease != lease) {
+            rxLease = lease;
+            rxNextMsn = 0;
+            WindowBitmap.clear(rxDone, 0);
+            rxBase = rxHead;
+        }
+    }
+
+    /** True when the message number is one the initiator may use now and is not finished. */
+    boolean isOpenMessage(int messageNumber) {
+        int ahead = messageNumber - rxNextMsn;
+        return ahead == 0
+                || (ahead > 0 && ahead < MESSAGE_WINDOW && !WindowBitmap.get(rxDone, 0, ahead - 1));
+    }
+
+    /**
+     * Sequence number in the receive queue of the receive with this wire number, or -1: none
+     * posted.
+     */
+    long postedReceive(int wireNumber) {
+        long seq = rxBase + Integer.toUnsignedLong(wireNumber);
+        return seq >= rxHead && seq < receiveQueue.tail() ? seq : -1;
+    }
+
+    /** The message in receive {@code seq} is complete; it is reported when its turn comes. */
+    void receiveFilled(long seq, Opcode opcode, int messageNumber, long bytes) {
+        int at = receiveQueue.index(seq);
+        rxBytes[at] = bytes;
+        rxMsn[at] = messageNumber;
+        rxState[at] =
+                opcode == Opcode.WRITE_IMM
+                        ? RX_WRITE_IMM
+                        : opcode == Opcode.SEND_IMM ? RX_SEND_IMM : RX_SEND;
+    }
+
+    /** The packet that carries the immediate of receive {@code seq} came, maybe before others. */
+    void immediateArrived(long seq, int immediate) {
+        rxImmediate[receiveQueue.index(seq)] = immediate;
+    }
+
+    /** A message was completely placed; completes receives whose turn has come. */
+    void messageDone(int messageNumber) {
+        int ahead = messageNumber - rxNextMsn;
+        if (ahead > 0) {
+            WindowBitmap.set(rxDone, 0, ahead - 1);
+            return;
+        }
+        int run = WindowBitmap.trailingOnes(rxDone, 0);
+        if (run < WindowBitmap.BITS) {
+            WindowBitmap.shiftDown(rxDone, 0, run + 1);
+        } else {
+            WindowBitmap.clear(rxDone, 0);
+        }
+        rxNextMsn += run + 1;
+        long tail = receiveQueue.tail();
+        while (rxHead < tail && isReportable(receiveQueue.index(rxHead))) {
+            reportReceive();
+        }
+    }
+
+    private boolean isReportable(int at) {
+        return rxState[at] != RX_WAITING && rxMsn[at] - rxNextMsn < 0;
+    }
+
+    private void reportReceive() {
+        int at = receiveQueue.index(rxHead);
+        byte state = rxState[at];
+        boolean withImmediate = state != RX_SEND;
+        rxState[at] = RX_WAITING;
+        receiveRing.push(
+                receiveQueue,
+                rxHead,
+                receiveQueue.wrId(rxHead),
+                WcStatus.SUCCESS,
+                state == RX_WRITE_IMM ? WcOpcode.RECEIVE_RDMA_WITH_IMMEDIATE : WcOpcode.RECEIVE,
+                rxBytes[at],
+                withImmediate ? rxImmediate[at] : 0,
+                withImmediate);
+        rxHead++;
+    }
+
+    /** The receive at the head is too short for what came: it ends with a length error. */
+    void receiveTooShort(long seq) {
+        if (seq == rxHead) {
+            receiveRing.push(
+                    receiveQueue,
+                    rxHead,
+                    receiveQueue.wrId(rxHead),
+                    WcStatus.LOCAL_LENGTH_ERROR,
+                    WcOpcode.RECEIVE,
+                    0,
+                    0,
+                    false);
+            rxHead++;
+        }
+    }
+}

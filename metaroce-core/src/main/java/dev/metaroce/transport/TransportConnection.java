@@ -1,0 +1,254 @@
+package dev.metaroce.transport;
+
+import dev.metaroce.ring.CompletionRing;
+import dev.metaroce.wire.NetAddress;
+
+import org.jspecify.annotations.Nullable;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.util.Arrays;
+
+/**
+ * The lasting relation of two endpoints: its streams, and the state of the lease it holds, or
+ * wants, at the peer. Between leases it is host memory and nothing else.
+ *
+ * <p>Owner: the engine thread. The public queries may come from any thread.
+ */
+public final class TransportConnection {
+    private static final VarHandle STATE;
+    private static final VarHandle STREAMS;
+
+    static {
+        try {
+            MethodHandles.Lookup lookup = MethodHandles.lookup();
+            STATE = lookup.findVarHandle(TransportConnection.class, "state", ConnectionState.class);
+            STREAMS = lookup.findVarHandle(TransportConnection.class, "streams", Stream[].class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    final long connectionId;
+    final boolean dialer;
+    final long serviceId;
+    byte[] privateData = {};
+
+    /** Index in the device's table: the source context the peer addresses answers to. */
+    int index;
+
+    NetAddress peer;
+    long peerEndpointId;
+    byte[] peerPrivateData = {};
+    private ConnectionState state = ConnectionState.CONNECTING;
+    private String failure = "";
+    private Stream[] streams = {};
+
+    // The lease, as initiator
+    LeaseState leaseState = LeaseState.IDLE;
+    @Nullable TxLease lease;
+    int leaseNumber;
+    long nonce;
+    int attempts;
+    long askedNs;
+    long retryNs;
+    long heardNs;
+    long idleSinceNs;
+    boolean reclaimed;
+    private volatile int lastMtu;
+    private volatile int lastPaths;
+    private volatile int cid = -1;
+
+    // A request whose local memory was gone when its packet was made
+    @Nullable Stream faultedStream;
+    long faultedSeq;
+
+    /** Why the connection is to be failed at the next turn; empty for no reason. */
+    String pendingFailure = "";
+
+    // As target: the context the peer holds, and the number of its present lease
+    int rxCid = -1;
+    int rxLease;
+
+    // Streams that may have packets, first in first out
+    private @Nullable Stream firstReady;
+    private @Nullable Stream lastReady;
+
+    // Membership in the device's ready list
+    @Nullable TransportConnection nextReady;
+    boolean isReady;
+
+    TransportConnection(long connectionId, boolean dialer, NetAddress peer, long serviceId) {
+        this.connectionId = connectionId;
+        this.dialer = dialer;
+        this.peer = peer;
+        this.serviceId = serviceId;
+    }
+
+    /** A connection of ours, not yet known to any table. */
+    public static TransportConnection dialed(
+            long connectionId, NetAddress peer, long serviceId, byte[] privateData) {
+        TransportConnection made = new TransportConnection(connectionId, true, peer, serviceId);
+        made.privateData = privateData;
+        return made;
+    }
+
+    public ConnectionState state() {
+        return (ConnectionState) STATE.getAcquire(this);
+    }
+
+    void state(ConnectionState next) {
+        STATE.setRelease(this, next);
+    }
+
+    /** One line, empty unless the state is FAILED. */
+    public String failure() {
+        state();
+        return failure;
+    }
+
+    /** Set before the state becomes FAILED. */
+    void failure(String why) {
+        failure = why;
+    }
+
+    boolean isEnded() {
+        return state == ConnectionState.CLOSED || state == ConnectionState.FAILED;
+    }
+
+    public NetAddress peer() {
+        return peer;
+    }
+
+    public byte[] peerPrivateData() {
+        state();
+        return peerPrivateData.clone();
+    }
+
+    /** Payload bytes per packet of the present or last lease; 0 before the first. */
+    public int payloadMtu() {
+        return lastMtu;
+    }
+
+    public int paths() {
+        return lastPaths;
+    }
+
+    /** The context id held at the peer, or -1. */
+    public int cid() {
+        return cid;
+    }
+
+    void leased(int newCid, int mtu, int paths) {
+        cid = newCid;
+        if (newCid >= 0) {
+            lastMtu = mtu;
+            lastPaths = paths;
+        }
+    }
+
+    /** Any thread: adds the stream with the next number. */
+    public Stream addStream(
+            int domain,
+            CompletionRing send,
+            CompletionRing receive,
+            int sendDepth,
+            int receiveDepth) {
+        while (true) {
+            Stream[] before = (Stream[]) STREAMS.getAcquire(this);
+            if (before.length == 1 << 16) {
+                throw new IllegalStateException(
+                        "the connection has 65536 queue pairs: open another connection");
+            }
+            Stream stream =
+                    new Stream(before.length, this, domain, send, receive, sendDepth, receiveDepth);
+            Stream[] after = Arrays.copyOf(before, before.length + 1);
+            after[before.length] = stream;
+            if (STREAMS.compareAndSet(this, before, after)) {
+                return stream;
+            }
+        }
+    }
+
+    Stream[] streams() {
+        return (Stream[]) STREAMS.getAcquire(this);
+    }
+
+    @Nullable Stream stream(int id) {
+        Stream[] all = streams();
+        return id < all.length ? all[id] : null;
+    }
+
+    /** The region of a posted request was closed: the stream is to fail after this turn. */
+    void noteLocalFault(Stream stream, long seq) {
+        if (faultedStream == null) {
+            faultedStream = stream;
+            faultedSeq = seq;
+        }
+    }
+
+    void addReady(Stream stream) {
+        if (stream.isReady) {
+            return;
+        }
+        stream.isReady = true;
+        stream.nextReady = null;
+        if (lastReady == null) {
+            firstReady = stream;
+        } else {
+            lastReady.nextReady = stream;
+        }
+        lastReady = stream;
+    }
+
+    @Nullable Stream firstReady() {
+        return firstReady;
+    }
+
+    /** Takes the first stream out of the list. */
+    void dropReady() {
+        Stream stream = firstReady;
+        if (stream != null) {
+            firstReady = stream.nextReady;
+            if (firstReady == null) {
+                lastReady = null;
+            }
+            stream.nextReady = null;
+            stream.isReady = false;
+        }
+    }
+
+    /** Gives the next stream its turn. */
+    void rotateReady() {
+        Stream stream = firstReady;
+        if (stream != null && stream.nextReady != null) {
+            dropReady();
+            addReady(stream);
+        }
+    }
+
+    /** True when any stream has posted work that is not completed. */
+    boolean hasWork() {
+        for (Stream stream : streams()) {
+            if (stream.hasUncompleted()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** True when any stream has posted work that is not fully sent. */
+    boolean hasUnsent() {
+        for (Stream stream : streams()) {
+            if (stream.hasUnsent()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    @Override
+    public String toString() {
+        return "connection " + Long.toHexString(connectionId) + " to " + peer;
+    }
+}

@@ -1,0 +1,135 @@
+package dev.metaroce.transport;
+
+import dev.metaroce.congestion.Pacer;
+import dev.metaroce.path.PathSelector;
+import dev.metaroce.path.PathState;
+import dev.metaroce.wire.AckHeader;
+import dev.metaroce.wire.NetAddress;
+
+/**
+ * The initiator's side of a lease while it is open: token, paths, and what the target allows. Taken
+ * from a pool when a lease opens and given back when it ends. Owner: the engine thread.
+ */
+final class TxLease {
+    /** Packets a path may send before the first answer. */
+    static final int INITIAL_WINDOW_PACKETS = 32;
+
+    private static final int PACER_BURST_BYTES = 64 << 10;
+
+    /**
+     * What a packet costs in a kernel socket buffer beside its payload: headers and bookkeeping,
+     * about 0.5 to 0.8 KiB on Linux. Without it a flood of small packets would overrun the buffer
+     * long before its bytes fill the window.
+     */
+    private static final int PACKET_OVERHEAD_BYTES = 512;
+
+    final TxPath[] paths;
+    final PathState[] states;
+    final PathSelector selector = new PathSelector();
+    final Pacer pacer = new Pacer(PACER_BURST_BYTES);
+    private final long[] openBits = new long[1024 / Long.SIZE];
+    NetAddress peer;
+    int cid;
+    int epoch;
+    int token;
+    int pathCount;
+    boolean selective;
+    int mtu;
+    private int openMessages;
+    private int openCount;
+    private long windowBytes;
+    private long inFlightBytes;
+    private long rateBitsPerSecond;
+    int poolLoad;
+    boolean slotWanted;
+
+    TxLease(int maxPaths, NetAddress nobody) {
+        peer = nobody;
+        paths = new TxPath[maxPaths];
+        states = new PathState[maxPaths];
+        for (int i = 0; i < maxPaths; i++) {
+            states[i] = new PathState();
+            paths[i] = new TxPath(this, states[i]);
+        }
+    }
+
+    void open(NetAddress target, int newCid, int newEpoch, int newToken, int count, boolean sack) {
+        peer = target;
+        cid = newCid;
+        epoch = newEpoch;
+        token = newToken;
+        pathCount = count;
+        selective = sack;
+        selector.reset();
+        inFlightBytes = 0;
+        openCount = 0;
+        slotWanted = false;
+        poolLoad = 0;
+        java.util.Arrays.fill(openBits, 0);
+    }
+
+    void start(int initialPsn, int payloadMtu, int messages) {
+        mtu = payloadMtu;
+        openMessages = messages;
+        for (int i = 0; i < pathCount; i++) {
+            states[i].reset(i + 1, INITIAL_WINDOW_PACKETS);
+            paths[i].reset(initialPsn);
+        }
+    }
+
+    /** What the target allows now, from GRANT or ACK. */
+    void allow(int windowKib, int rateHintMbps) {
+        windowBytes = windowKib == AckHeader.WINDOW_NONE ? Long.MAX_VALUE : (long) windowKib << 10;
+        rateBitsPerSecond =
+                rateHintMbps == AckHeader.RATE_NONE
+                        ? Long.MAX_VALUE
+                        : Math.max(1, rateHintMbps) * 1_000_000L;
+    }
+
+    long rateBitsPerSecond() {
+        return rateBitsPerSecond;
+    }
+
+    /** True when the target's window has room for a packet; one may always be on the way. */
+    boolean admits(int bytes) {
+        return inFlightBytes == 0 || inFlightBytes + bytes + PACKET_OVERHEAD_BYTES <= windowBytes;
+    }
+
+    void onSent(int bytes) {
+        inFlightBytes += bytes + PACKET_OVERHEAD_BYTES;
+    }
+
+    void onGone(int bytes) {
+        inFlightBytes -= bytes + PACKET_OVERHEAD_BYTES;
+    }
+
+    boolean isAllAcked() {
+        for (int i = 0; i < pathCount; i++) {
+            if (!paths[i].isAllAcked()) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** True when a multi-packet message may be begun. */
+    boolean hasMessageSlot() {
+        return openCount < openMessages;
+    }
+
+    int takeMessageSlot() {
+        int word = 0;
+        while (openBits[word] == -1L) {
+            word++;
+        }
+        int bit = Long.numberOfTrailingZeros(~openBits[word]);
+        openBits[word] |= 1L << bit;
+        openCount++;
+        return word * Long.SIZE + bit;
+    }
+
+    void freeMessageSlot(int slot) {
+        openBits[slot >> 6] &= ~(1L << (slot & 63));
+        openCount--;
+    }
+}

@@ -1,0 +1,343 @@
+package dev.metaroce.transport;
+
+import dev.metaroce.path.PathState;
+import dev.metaroce.util.WindowBitmap;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The sending end of a path: a sequence of PSNs and, for each one unacknowledged, which part of
+ * which work request it carries, so that the packet can be made again at any time. The bytes
+ * themselves stay in registered memory.
+ *
+ * <p>Owner: the engine thread.
+ */
+final class TxPath {
+    static final int WINDOW = PathState.MAX_WINDOW_PACKETS;
+    private static final int MASK = WINDOW - 1;
+
+    /** Acknowledged, or never used. */
+    static final byte ACKED = 0;
+
+    static final byte IN_FLIGHT = 1;
+
+    /** To be sent again. */
+    static final byte LOST = 2;
+
+    /** Refused for want of a receive; to be sent again later. */
+    static final byte DEFERRED = 3;
+
+    final PathState state;
+    private final TxLease lease;
+    private final @Nullable Stream[] stream = new Stream[WINDOW];
+    private final long[] seq = new long[WINDOW];
+    private final long[] offset = new long[WINDOW];
+    private final int[] bytes = new int[WINDOW];
+    private final int[] sentOrder = new int[WINDOW];
+    private final int[] sentTime = new int[WINDOW];
+    private final boolean[] resent = new boolean[WINDOW];
+    private final byte[] status = new byte[WINDOW];
+    private final long[] lost = new long[WindowBitmap.WORDS];
+    private int lostCount;
+    private int deferredCount;
+    private long deferredUntilNs;
+    private int una;
+    private int nextPsn;
+    private int order;
+    private int deliveredOrder;
+    private int guardPackets;
+    private int quietPackets;
+    private int cePackets;
+
+    boolean probeWanted;
+    private boolean probeOut;
+    private int probeOrder;
+    private int probeTime;
+
+    TxPath(TxLease lease, PathState state) {
+        this.lease = lease;
+        this.state = state;
+    }
+
+    void reset(int initialPsn) {
+        for (int i = 0; i < WINDOW; i++) {
+            stream[i] = null;
+            status[i] = ACKED;
+        }
+        WindowBitmap.clear(lost, 0);
+        lostCount = 0;
+        deferredCount = 0;
+        una = initialPsn;
+        nextPsn = initialPsn;
+        order = 1;
+        deliveredOrder = 0;
+        guardPackets = 0;
+        quietPackets = 0;
+        cePackets = 0;
+        probeWanted = false;
+        probeOut = false;
+    }
+
+    /** Oldest unacknowledged PSN. */
+    int una() {
+        return una;
+    }
+
+    int nextPsn() {
+        return nextPsn;
+    }
+
+    boolean isAllAcked() {
+        return una == nextPsn;
+    }
+
+    /** True when another PSN fits the SACK window. */
+    boolean hasPsn() {
+        return nextPsn - una < WINDOW;
+    }
+
+    int lostCount() {
+        return lostCount;
+    }
+
+    /** Assigns the next PSN to a part of a work request. */
+    int assign(Stream from, long workSeq, long msgOffset, int payloadBytes) {
+        int at = nextPsn & MASK;
+        stream[at] = from;
+        seq[at] = workSeq;
+        offset[at] = msgOffset;
+        bytes[at] = payloadBytes;
+        resent[at] = false;
+        status[at] = ACKED;
+        return nextPsn++;
+    }
+
+    /** The packet goes out now. */
+    void onSent(int psn, int txTime, long nowNs) {
+        int at = psn & MASK;
+        sentOrder[at] = order++;
+        sentTime[at] = txTime;
+        status[at] = IN_FLIGHT;
+        state.onSent(nowNs);
+        lease.onSent(bytes[at]);
+    }
+
+    private void leaveNetwork(int at) {
+        state.onGone();
+        lease.onGone(bytes[at]);
+    }
+
+    /** Takes the oldest lost packet out of the lost ones to be sent again; there must be one. */
+    int takeLost() {
+        int bit = WindowBitmap.nextSet(lost, 0, una & MASK);
+        if (bit < 0) {
+            bit = WindowBitmap.nextSet(lost, 0, 0);
+        }
+        clearLost(bit);
+        resent[bit] = true;
+        return una + ((bit - una) & MASK);
+    }
+
+    private void clearLost(int at) {
+        lost[at >> 6] &= ~(1L << (at & 63));
+        lostCount--;
+    }
+
+    /** Null when the packet became a SKIP. */
+    @Nullable Stream stream(int psn) {
+        return stream[psn & MASK];
+    }
+
+    long seq(int psn) {
+        return seq[psn & MASK];
+    }
+
+    long offset(int psn) {
+        return offset[psn & MASK];
+    }
+
+    int bytes(int psn) {
+        return bytes[psn & MASK];
+    }
+
+    byte status(int psn) {
+        return status[psn & MASK];
+    }
+
+    boolean wasResent(int psn) {
+        return resent[psn & MASK];
+    }
+
+    boolean isOutstanding(int psn) {
+        return psn - una >= 0 && psn - nextPsn < 0 && status[psn & MASK] != ACKED;
+    }
+
+    /** The packet arrived; returns false when that was known. Moves nothing but its own state. */
+    boolean acknowledge(int psn, int echoTime) {
+        int at = psn & MASK;
+        byte before = status[at];
+        if (before == ACKED) {
+            return false;
+        }
+        status[at] = ACKED;
+        switch (before) {
+            case IN_FLIGHT -> {
+                leaveNetwork(at);
+                if (!resent[at] || echoTime == sentTime[at]) {
+                    noteDelivered(sentOrder[at]);
+                }
+            }
+            case LOST -> clearLost(at);
+            default -> deferredCount--;
+        }
+        return true;
+    }
+
+    /** True when the first copy arrived although the packet was sent again: it was not lost. */
+    boolean isSpurious(int psn, int echoTime) {
+        int at = psn & MASK;
+        return status[at] == IN_FLIGHT && resent[at] && echoTime - sentTime[at] < 0;
+    }
+
+    private void noteDelivered(int sent) {
+        if (sent - deliveredOrder > 0) {
+            deliveredOrder = sent;
+        }
+    }
+
+    void advanceTo(int cumPsn) {
+        una = cumPsn;
+    }
+
+    /** Newly congestion-marked packets, from the peer's cumulative count. */
+    int newCePackets(int cumulative) {
+        int fresh = cumulative - cePackets;
+        if (fresh <= 0) {
+            return 0;
+        }
+        cePackets = cumulative;
+        return fresh;
+    }
+
+    // Loss
+
+    int guardPackets() {
+        return guardPackets;
+    }
+
+    /** The path delivered out of order: judge loss more patiently for a while. */
+    void onSpurious() {
+        guardPackets = 3;
+        quietPackets = 0;
+    }
+
+    void onDelivered(int packets) {
+        quietPackets += packets;
+        if (guardPackets > 0 && quietPackets > 4096) {
+            guardPackets = 0;
+        }
+    }
+
+    /** The highest place in sending order that is known to have arrived. */
+    int deliveredOrder() {
+        return deliveredOrder;
+    }
+
+    int sentOrder(int psn) {
+        return sentOrder[psn & MASK];
+    }
+
+    /** A packet in flight will not arrive. */
+    void markLost(int psn) {
+        int at = psn & MASK;
+        if (status[at] == IN_FLIGHT) {
+            leaveNetwork(at);
+            status[at] = LOST;
+            WindowBitmap.set(lost, 0, at);
+            lostCount++;
+        }
+    }
+
+    /** Everything not acknowledged is sent again; returns the packets that were in flight. */
+    int markAllLost() {
+        int count = 0;
+        for (int psn = una; psn != nextPsn; psn++) {
+            if (status[psn & MASK] == IN_FLIGHT) {
+                markLost(psn);
+                count++;
+            }
+        }
+        return count;
+    }
+
+    /** The target had no receive for it: leave it alone until {@code untilNs}. */
+    void defer(int psn, long untilNs) {
+        int at = psn & MASK;
+        if (status[at] == IN_FLIGHT) {
+            leaveNetwork(at);
+        } else if (status[at] == LOST) {
+            clearLost(at);
+        } else {
+            return;
+        }
+        status[at] = DEFERRED;
+        deferredCount++;
+        deferredUntilNs = untilNs;
+    }
+
+    boolean hasDeferred() {
+        return deferredCount > 0;
+    }
+
+    long deferredUntilNs() {
+        return deferredUntilNs;
+    }
+
+    void resumeDeferred() {
+        for (int psn = una; psn != nextPsn && deferredCount > 0; psn++) {
+            int at = psn & MASK;
+            if (status[at] == DEFERRED) {
+                deferredToLost(at);
+            }
+        }
+    }
+
+    private void deferredToLost(int at) {
+        deferredCount--;
+        status[at] = LOST;
+        WindowBitmap.set(lost, 0, at);
+        lostCount++;
+    }
+
+    /** Packets of a failed stream turn into SKIPs that are sent at once. */
+    void abandon(Stream failed) {
+        for (int psn = una; psn != nextPsn; psn++) {
+            int at = psn & MASK;
+            if (stream[at] == failed && status[at] != ACKED) {
+                stream[at] = null;
+                if (status[at] == IN_FLIGHT) {
+                    markLost(psn);
+                } else if (status[at] == DEFERRED) {
+                    deferredToLost(at);
+                }
+            }
+        }
+    }
+
+    // Probes
+
+    void onProbeSent(int txTime) {
+        probeWanted = false;
+        probeOut = true;
+        probeOrder = order++;
+        probeTime = txTime;
+    }
+
+    /** An answer to our probe: everything sent before it that is not acknowledged is lost. */
+    void onProbeReply(int echoTime) {
+        if (probeOut && echoTime == probeTime) {
+            probeOut = false;
+            noteDelivered(probeOrder + guardPackets);
+        }
+    }
+}

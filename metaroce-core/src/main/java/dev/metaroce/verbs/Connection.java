@@ -1,0 +1,83 @@
+package dev.metaroce.verbs;
+
+import dev.metaroce.transport.ConnectionState;
+import dev.metaroce.transport.TransportConnection;
+import dev.metaroce.wire.NetAddress;
+
+/**
+ * A lasting relation of two endpoints. It costs host memory only: a context id is leased while
+ * there is work and given back afterwards.
+ *
+ * <p>Queries may come from any thread.
+ */
+public final class Connection {
+    private final RdmaDevice device;
+    private final TransportConnection transport;
+
+    Connection(RdmaDevice device, TransportConnection transport) {
+        this.device = device;
+        this.transport = transport;
+    }
+
+    TransportConnection transport() {
+        return transport;
+    }
+
+    public ConnectionState state() {
+        return transport.state();
+    }
+
+    /** Why the connection failed: one line with peer, reason and progress; empty unless FAILED. */
+    public String failure() {
+        return transport.failure();
+    }
+
+    public NetAddress peer() {
+        return transport.peer();
+    }
+
+    /** The peer's private data: of its answer at the dialling end, of its request at the other. */
+    public byte[] peerPrivateData() {
+        return transport.peerPrivateData();
+    }
+
+    /** Payload bytes per packet agreed with the peer; 0 before the first grant. */
+    public int payloadMtu() {
+        return transport.payloadMtu();
+    }
+
+    /** Paths of the present or last lease; 0 before the first grant. */
+    public int paths() {
+        return transport.paths();
+    }
+
+    /** The context id held now, or -1 when no lease is open. */
+    public int cid() {
+        return transport.cid();
+    }
+
+    /**
+     * Creates the queue pair of the next stream number (0, 1, ...).
+     *
+     * @param sendDepth work requests outstanding in the send queue, 1..32768
+     * @param receiveDepth the same for the receive queue
+     * @throws IllegalArgumentException when a completion queue is too small for these depths
+     */
+    public QueuePair createQueuePair(
+            ProtectionDomain domain,
+            CompletionQueue sendQueue,
+            CompletionQueue receiveQueue,
+            int sendDepth,
+            int receiveDepth) {
+        return device.createQueuePair(
+                this, domain, sendQueue, receiveQueue, sendDepth, receiveDepth);
+    }
+
+    /**
+     * Ends the connection: posted work is finished first, then the lease is released and the peer
+     * is told. Returns at once; {@link #state()} becomes CLOSED.
+     */
+    public void close() {
+        device.close(transport);
+    }
+}

@@ -1,0 +1,29 @@
+package dev.metaroce.verbs;
+
+import java.util.function.BooleanSupplier;
+
+/**
+ * What moves a device's engine: a thread with sockets, the application's own polling, or a
+ * simulator. Implemented by {@code metaroce-net} and the simulator, not by applications.
+ */
+public interface Driver {
+    /**
+     * Inline mode: one bounded turn (receive, time-outs, transmit) on the calling thread, without
+     * blocking. Returns the number of packets moved; 0 and nothing done when a driver thread runs.
+     */
+    int progress();
+
+    /** Any thread: work was posted; wakes the driver if it sleeps. Cheap when it does not. */
+    void wake();
+
+    /**
+     * Waits until {@code condition} holds, driving the engine meanwhile in inline mode.
+     *
+     * @param timeoutNs longest wait in nanoseconds
+     * @return false when the time ran out
+     */
+    boolean await(BooleanSupplier condition, long timeoutNs);
+
+    /** Stops the driver and frees its sockets; returns when its thread, if any, has ended. */
+    void close();
+}

@@ -1,0 +1,139 @@
+package dev.metaroce.verbs;
+
+import dev.metaroce.engine.Engine;
+import dev.metaroce.event.Counters;
+import dev.metaroce.transport.ConnectionState;
+import dev.metaroce.transport.DeviceLimits;
+import dev.metaroce.transport.Stream;
+import dev.metaroce.transport.TransportConnection;
+import dev.metaroce.wire.NetAddress;
+
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * An RDMA endpoint: memory registration, connections, queue pairs. Obtained from {@code
+ * UdpDevice.open} (real sockets) or from a simulator.
+ *
+ * <p>Two drive modes. With a driver thread, everything runs by itself. In inline mode nothing
+ * happens unless the application calls {@link #progress()}, on one thread that is then the engine's
+ * thread; this saves the hand-over between threads.
+ */
+public final class RdmaDevice implements AutoCloseable {
+    private final Engine engine;
+    private final Driver driver;
+    private final AtomicInteger domains = new AtomicInteger();
+
+    /** For drivers; applications open a device through their port. */
+    public RdmaDevice(Engine engine, Driver driver) {
+        this.engine = engine;
+        this.driver = driver;
+    }
+
+    public ProtectionDomain allocProtectionDomain() {
+        return new ProtectionDomain(domains.getAndIncrement(), engine.regions());
+    }
+
+    /**
+     * @param capacity completions it can hold: the sum of the depths of its queue pairs
+     */
+    public CompletionQueue createCompletionQueue(int capacity) {
+        return new CompletionQueue(capacity);
+    }
+
+    /**
+     * Starts to connect; returns at once. Create queue pairs right away if you like: work may be
+     * posted while the connection is CONNECTING.
+     *
+     * @param serviceId number of the service at the target
+     * @param privateData 0..64 bytes for the target's handler
+     */
+    public Connection connect(NetAddress target, long serviceId, byte[] privateData) {
+        TransportConnection transport = engine.dial(target, serviceId, privateData);
+        Connection connection = new Connection(this, transport);
+        driver.wake();
+        return connection;
+    }
+
+    /** Offers a service. The handler is called on the engine's thread for each new connection. */
+    public void listen(long serviceId, ConnectionHandler handler) {
+        engine.listen(
+                serviceId,
+                (transport, privateData) ->
+                        handler.onRequest(new Connection(this, transport), privateData));
+        driver.wake();
+    }
+
+    /** Waits until the connection is no longer CONNECTING; true when it is OPEN. */
+    public boolean awaitOpen(Connection connection, long timeoutNs) {
+        driver.await(() -> connection.state() != ConnectionState.CONNECTING, timeoutNs);
+        return connection.state() == ConnectionState.OPEN;
+    }
+
+    /** Waits until the connection is CLOSED or FAILED; false when the time ran out. */
+    public boolean awaitClosed(Connection connection, long timeoutNs) {
+        return driver.await(
+                () ->
+                        connection.state() == ConnectionState.CLOSED
+                                || connection.state() == ConnectionState.FAILED,
+                timeoutNs);
+    }
+
+    /** Inline mode: one bounded turn of the engine. Returns the packets moved. */
+    public int progress() {
+        return driver.progress();
+    }
+
+    public Counters counters() {
+        return engine.counters();
+    }
+
+    public DeviceLimits limits() {
+        return engine.limits();
+    }
+
+    /** Receive contexts granted now; any thread, may lag by a turn. */
+    public int contextsInUse() {
+        return engine.contextsInUse();
+    }
+
+    /** Bytes of all tables that hold receive contexts; constant, whatever the number of peers. */
+    public long contextTableBytes() {
+        return engine.contextTableBytes();
+    }
+
+    /** Finishes nothing: stops the driver and frees sockets. Close connections first. */
+    @Override
+    public void close() {
+        driver.close();
+    }
+
+    void ring(Stream stream) {
+        if (engine.doorbells().ring(stream.bell())) {
+            driver.wake();
+        }
+    }
+
+    QueuePair createQueuePair(
+            Connection connection,
+            ProtectionDomain domain,
+            CompletionQueue send,
+            CompletionQueue receive,
+            int sendDepth,
+            int receiveDepth) {
+        send.ring().reserve(sendDepth);
+        receive.ring().reserve(receiveDepth);
+        Stream stream =
+                connection
+                        .transport()
+                        .addStream(
+                                domain.id(), send.ring(), receive.ring(), sendDepth, receiveDepth);
+        QueuePair pair = new QueuePair(this, connection, stream);
+        stream.attach(pair);
+        return pair;
+    }
+
+    void close(TransportConnection transport) {
+        engine.close(transport);
+        driver.wake();
+    }
+}

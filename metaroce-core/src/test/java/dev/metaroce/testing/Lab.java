@@ -1,0 +1,382 @@
+package dev.metaroce.testing;
+
+import dev.metaroce.engine.Engine;
+import dev.metaroce.event.CounterId;
+import dev.metaroce.event.EventSink;
+import dev.metaroce.transport.DeviceLimits;
+import dev.metaroce.transport.EndpointIdentity;
+import dev.metaroce.util.Rng;
+import dev.metaroce.verbs.Driver;
+import dev.metaroce.verbs.RdmaDevice;
+import dev.metaroce.wire.NetAddress;
+import dev.metaroce.wire.PacketMemory;
+import dev.metaroce.wire.PacketView;
+import dev.metaroce.wire.TxBatch;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.PriorityQueue;
+import java.util.function.BooleanSupplier;
+
+/**
+ * Any number of real engines in virtual time, joined by a network whose every packet a test may
+ * drop, copy, hold back or change. One thread; the same seed gives the same run, packet for packet.
+ */
+public final class Lab {
+    /** One packet on its way. */
+    public static final class Packet {
+        public final Node from;
+        public final NetAddress source;
+        public final NetAddress destination;
+        public final int route;
+        public byte[] bytes;
+        public boolean ce;
+        public long delayNs;
+        private long dueNs;
+        private long order;
+
+        private Packet(Node from, NetAddress source, NetAddress to, int route, byte[] bytes) {
+            this.from = from;
+            this.source = source;
+            this.destination = to;
+            this.route = route;
+            this.bytes = bytes;
+        }
+
+        private Packet(Packet other) {
+            this(other.from, other.source, other.destination, other.route, other.bytes.clone());
+            ce = other.ce;
+            delayNs = other.delayNs;
+        }
+
+        public PacketView view() {
+            PacketMemory memory = new PacketMemory(bytes.length);
+            memory.bytes().put(0, bytes);
+            return PacketView.parse(memory, 0, bytes.length);
+        }
+    }
+
+    /** What happens to packets; called in sending order. */
+    @FunctionalInterface
+    public interface Fault {
+        /** Returns how many copies arrive: 0 drops the packet; may change delay, mark and bytes. */
+        int onPacket(Packet packet);
+    }
+
+    /** One endpoint. */
+    public final class Node implements Driver {
+        public final Engine engine;
+        public final RdmaDevice device;
+        public final NetAddress address;
+        private final TxBatch batch = new TxBatch(1 << 20, 256, 64);
+        private boolean dead;
+
+        private Node(int number, DeviceLimits limits, EventSink events) {
+            address = NetAddress.ofIpv4(0x0A00_0000 + number, 50_791);
+            Rng own = rng.fork("node " + number);
+            Rng keys = own.fork("keys");
+            EndpointIdentity identity = new EndpointIdentity(own.nextLong(), ++incarnations);
+            engine = new Engine(limits, identity, own, keys::nextInt, events);
+            device = new RdmaDevice(engine, this);
+        }
+
+        /** The process dies: it neither receives nor sends from now on. */
+        public void kill() {
+            dead = true;
+        }
+
+        public long count(CounterId id) {
+            return engine.counters().get(id);
+        }
+
+        private void pump() {
+            if (dead) {
+                return;
+            }
+            engine.drainPosted(nowNs);
+            if (engine.nextDeadlineNs() - nowNs <= 0) {
+                engine.onTimeout(nowNs);
+            }
+            for (int i = 0; i < 64; i++) {
+                batch.clear();
+                if (engine.pollTransmit(nowNs, batch) == 0) {
+                    break;
+                }
+                sendBatch();
+            }
+        }
+
+        private void sendBatch() {
+            for (int run = 0; run < batch.runs(); run++) {
+                int at = batch.offset(run);
+                int end = at + batch.bytes(run);
+                while (at < end) {
+                    int size = Math.min(batch.segmentBytes(run), end - at);
+                    byte[] bytes = new byte[size];
+                    batch.memory().bytes().get(at, bytes);
+                    at += size;
+                    int route = batch.route(run);
+                    NetAddress source =
+                            new NetAddress(
+                                    address.high(), address.low(), address.port() + route, 0);
+                    launch(new Packet(this, source, batch.destination(run), route, bytes));
+                }
+            }
+        }
+
+        @Override
+        public int progress() {
+            return step() ? 1 : 0;
+        }
+
+        @Override
+        public void wake() {
+            rung.add(this);
+        }
+
+        @Override
+        public boolean await(BooleanSupplier condition, long timeoutNs) {
+            return driveUntil(condition, timeoutNs);
+        }
+
+        @Override
+        public void close() {
+            dead = true;
+        }
+    }
+
+    private static final int ROUTES = 64;
+
+    private final Rng rng;
+    private final List<Node> nodes = new ArrayList<>();
+    private final ArrayDeque<Node> rung = new ArrayDeque<>();
+    private final List<Fault> faults = new ArrayList<>();
+    private final ArrayDeque<String> recent = new ArrayDeque<>();
+    private final PriorityQueue<Packet> wire =
+            new PriorityQueue<>(
+                    Comparator.<Packet>comparingLong(p -> p.dueNs).thenComparingLong(p -> p.order));
+    private final PacketMemory inbox = new PacketMemory(1 << 16);
+    private long nowNs = 1_000_000_000L;
+    private long order;
+    private long latencyNs = 5_000;
+    private long bitsPerSecond;
+    private long[] portFreeNs = new long[1];
+    private long markAboveNs = Long.MAX_VALUE;
+    private long dropAboveNs = Long.MAX_VALUE;
+    private long hash = 0xCBF2_9CE4_8422_2325L;
+    private long packets;
+    private int incarnations;
+
+    public Lab(long seed) {
+        rng = new Rng(seed);
+    }
+
+    public Rng rng(String label) {
+        return rng.fork(label);
+    }
+
+    public Node add(DeviceLimits limits) {
+        return add(limits, EventSink.NONE);
+    }
+
+    public Node add(DeviceLimits limits, EventSink events) {
+        EventSink hashing =
+                (now, id, a, b, c) -> {
+                    mix(now);
+                    mix(id.ordinal());
+                    mix(a);
+                    mix(b);
+                    mix(c);
+                    events.onEvent(now, id, a, b, c);
+                };
+        DeviceLimits routed = limits.toBuilder().routes(Math.min(limits.routes(), ROUTES)).build();
+        Node node = new Node(nodes.size(), routed, hashing);
+        nodes.add(node);
+        portFreeNs = java.util.Arrays.copyOf(portFreeNs, nodes.size());
+        return node;
+    }
+
+    /** A new process at the address of a dead one. */
+    public Node replace(Node old, DeviceLimits limits) {
+        int number = nodes.indexOf(old);
+        old.kill();
+        Node node = new Node(number, limits, EventSink.NONE);
+        nodes.set(number, node);
+        return node;
+    }
+
+    public void latencyNs(long oneWayNs) {
+        latencyNs = oneWayNs;
+    }
+
+    /** Gives every node an inbound link of this rate, which marks and drops above these queues. */
+    public void link(long rateBitsPerSecond, long markAboveQueueNs, long dropAboveQueueNs) {
+        bitsPerSecond = rateBitsPerSecond;
+        markAboveNs = markAboveQueueNs;
+        dropAboveNs = dropAboveQueueNs;
+    }
+
+    public void addFault(Fault fault) {
+        faults.add(fault);
+    }
+
+    public void heal() {
+        faults.clear();
+    }
+
+    public long nowNs() {
+        return nowNs;
+    }
+
+    public long traceHash() {
+        return hash;
+    }
+
+    public long packets() {
+        return packets;
+    }
+
+    private void mix(long value) {
+        hash = (hash ^ value) * 0x0000_0100_0000_01B3L;
+        hash ^= hash >>> 29;
+    }
+
+    private void launch(Packet packet) {
+        packet.delayNs = latencyNs;
+        int copies = 1;
+        for (Fault fault : faults) {
+            copies = Math.min(copies, 1) * fault.onPacket(packet);
+            if (copies == 0) {
+                note("drop", packet);
+                return;
+            }
+        }
+        for (int i = 0; i < copies; i++) {
+            inject(i == 0 ? packet : new Packet(packet));
+        }
+    }
+
+    /** Puts a packet on the wire, also one a test held back or made up. */
+    public void inject(Packet packet) {
+        Node to = nodeAt(packet.destination);
+        if (to == null) {
+            return;
+        }
+        packet.dueNs = nowNs + packet.delayNs;
+        if (bitsPerSecond > 0) {
+            int port = nodes.indexOf(to);
+            long queueNs = Math.max(0, portFreeNs[port] - nowNs);
+            if (queueNs > dropAboveNs) {
+                note("tail-drop", packet);
+                return;
+            }
+            packet.ce |= queueNs > markAboveNs;
+            long wireNs = (packet.bytes.length + 60) * 8L * 1_000_000_000L / bitsPerSecond;
+            portFreeNs[port] = nowNs + queueNs + wireNs;
+            packet.dueNs = portFreeNs[port] + packet.delayNs;
+        }
+        packet.order = order++;
+        wire.add(packet);
+    }
+
+    /** Makes up a datagram from a stranger or an impostor. */
+    public void inject(NetAddress source, Node to, byte[] bytes) {
+        Packet packet = new Packet(to, source, to.address, 0, bytes);
+        packet.delayNs = latencyNs;
+        inject(packet);
+    }
+
+    private Node nodeAt(NetAddress destination) {
+        long number = (destination.low() & 0xFFFF_FFFFL) - 0x0A00_0000;
+        return number >= 0 && number < nodes.size() ? nodes.get((int) number) : null;
+    }
+
+    private void note(String what, Packet packet) {
+        if (recent.size() == 40) {
+            recent.removeFirst();
+        }
+        recent.addLast(nowNs + " " + what + " " + packet.source + " " + packet.view());
+    }
+
+    /** One event: posted work, one packet or one deadline. False when nothing is left to happen. */
+    public boolean step() {
+        while (!rung.isEmpty()) {
+            rung.poll().pump();
+        }
+        Packet next = wire.peek();
+        Node timed = null;
+        long deadline = Long.MAX_VALUE;
+        for (Node node : nodes) {
+            long due = node.dead ? Long.MAX_VALUE : node.engine.nextDeadlineNs();
+            if (due != Long.MAX_VALUE && due < deadline) {
+                deadline = due;
+                timed = node;
+            }
+        }
+        if (next != null && next.dueNs <= deadline) {
+            wire.poll();
+            nowNs = Math.max(nowNs, next.dueNs);
+            deliver(next);
+            return true;
+        }
+        if (timed == null) {
+            return false;
+        }
+        nowNs = Math.max(nowNs, deadline);
+        timed.pump();
+        return true;
+    }
+
+    private void deliver(Packet packet) {
+        Node to = nodeAt(packet.destination);
+        if (to == null || to.dead) {
+            return;
+        }
+        packets++;
+        mix(nowNs);
+        mix(packet.source.port());
+        mix(packet.bytes.length);
+        for (int i = 0; i + 8 <= Math.min(packet.bytes.length, 32); i += 8) {
+            mix(java.nio.ByteBuffer.wrap(packet.bytes).getLong(i));
+        }
+        inbox.bytes().put(0, packet.bytes);
+        note("recv", packet);
+        to.engine.onDatagram(nowNs, inbox, 0, packet.bytes.length, packet.source, packet.ce);
+        to.pump();
+    }
+
+    /**
+     * Runs until the condition holds; false when the virtual time ran out or nothing can happen.
+     */
+    public boolean driveUntil(BooleanSupplier condition, long maxNs) {
+        long end = nowNs + maxNs;
+        while (!condition.getAsBoolean()) {
+            if (nowNs - end > 0 || !step()) {
+                return condition.getAsBoolean();
+            }
+        }
+        return true;
+    }
+
+    /** As {@link #driveUntil}, but a test fails with the last packets when it does not hold. */
+    public void expect(String what, BooleanSupplier condition, long maxNs) {
+        if (!driveUntil(condition, maxNs)) {
+            throw new AssertionError(
+                    "not within " + maxNs / 1_000_000 + " ms of virtual time: " + what + dump());
+        }
+    }
+
+    /** Lets virtual time pass. */
+    public void advance(long ns) {
+        long end = nowNs + ns;
+        driveUntil(() -> nowNs - end >= 0, ns);
+        nowNs = Math.max(nowNs, end);
+    }
+
+    /** The last packets of the run, oldest first. */
+    public String dump() {
+        return "\nlast packets, time in ns:\n" + String.join("\n", recent);
+    }
+}

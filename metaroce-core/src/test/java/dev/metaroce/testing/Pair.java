@@ -1,0 +1,170 @@
+package dev.metaroce.testing;
+
+import dev.metaroce.memory.Access;
+import dev.metaroce.memory.MemoryRegion;
+import dev.metaroce.ring.PostResult;
+import dev.metaroce.ring.WcStatus;
+import dev.metaroce.ring.WorkCompletion;
+import dev.metaroce.transport.ConnectionState;
+import dev.metaroce.transport.DeviceLimits;
+import dev.metaroce.util.Rng;
+import dev.metaroce.verbs.CompletionQueue;
+import dev.metaroce.verbs.Connection;
+import dev.metaroce.verbs.ProtectionDomain;
+import dev.metaroce.verbs.QueuePair;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The usual test: a client and a server in a {@link Lab}, connected, with one or more queue pairs
+ * and a registered region each.
+ */
+public final class Pair {
+    public static final long SERVICE = 7;
+    private static final int DEPTH = 512;
+
+    public final Lab lab;
+    public final Lab.Node client;
+    public final Lab.Node server;
+    public final End clientEnd;
+    public final End serverEnd;
+
+    /** One side of the connection. */
+    public static final class End {
+        public final ProtectionDomain domain;
+        public final CompletionQueue sendQueue;
+        public final CompletionQueue receiveQueue;
+        public final MemoryRegion region;
+        public final List<QueuePair> pairs = new ArrayList<>();
+        public Connection connection;
+        public final List<WorkCompletion> sends = new ArrayList<>();
+        public final List<WorkCompletion> receives = new ArrayList<>();
+
+        private End(Lab.Node node, int streams, long regionBytes) {
+            domain = node.device.allocProtectionDomain();
+            sendQueue = node.device.createCompletionQueue(streams * DEPTH);
+            receiveQueue = node.device.createCompletionQueue(streams * DEPTH);
+            MemorySegment memory = Arena.ofAuto().allocate(Math.max(1, regionBytes), 64);
+            region =
+                    domain.register(
+                            memory, Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ);
+        }
+
+        private void addPairs(Connection to, int streams) {
+            connection = to;
+            for (int i = 0; i < streams; i++) {
+                pairs.add(to.createQueuePair(domain, sendQueue, receiveQueue, DEPTH, DEPTH));
+            }
+        }
+
+        public QueuePair qp() {
+            return pairs.get(0);
+        }
+
+        /** Moves what completed into the lists. */
+        public void poll() {
+            drain(sendQueue, sends);
+            drain(receiveQueue, receives);
+        }
+
+        private static void drain(CompletionQueue queue, List<WorkCompletion> into) {
+            WorkCompletion wc = new WorkCompletion();
+            while (queue.poll(wc)) {
+                into.add(wc);
+                wc = new WorkCompletion();
+            }
+        }
+
+        public void fill(Rng rng) {
+            MemorySegment memory = region.segment();
+            for (long i = 0; i + 8 <= memory.byteSize(); i += 8) {
+                memory.set(ValueLayout.JAVA_LONG_UNALIGNED, i, rng.nextLong());
+            }
+        }
+    }
+
+    public Pair(long seed, DeviceLimits limits, int streams, long regionBytes) {
+        this(seed, limits, limits, streams, regionBytes);
+    }
+
+    public Pair(
+            long seed,
+            DeviceLimits clientLimits,
+            DeviceLimits serverLimits,
+            int streams,
+            long regionBytes) {
+        lab = new Lab(seed);
+        client = lab.add(clientLimits);
+        server = lab.add(serverLimits);
+        clientEnd = new End(client, streams, regionBytes);
+        serverEnd = new End(server, streams, regionBytes);
+        server.device.listen(
+                SERVICE,
+                (connection, data) -> {
+                    serverEnd.addPairs(connection, streams);
+                    return new byte[0];
+                });
+        clientEnd.addPairs(client.device.connect(server.address, SERVICE, new byte[0]), streams);
+    }
+
+    public Pair connect() {
+        lab.expect(
+                "connected",
+                () -> clientEnd.connection.state() == ConnectionState.OPEN,
+                10_000_000_000L);
+        return this;
+    }
+
+    /** Posts a WRITE from the client's region to the same place of the server's. */
+    public void write(int stream, long wrId, long offset, long length) {
+        PostResult result =
+                clientEnd
+                        .pairs
+                        .get(stream)
+                        .postWrite(
+                                wrId,
+                                clientEnd.region,
+                                offset,
+                                length,
+                                serverEnd.region.address() + offset,
+                                serverEnd.region.rkey());
+        if (result != PostResult.OK) {
+            throw new AssertionError("post " + wrId + " answered " + result);
+        }
+    }
+
+    /** Runs until the client has {@code count} send completions, all of them good. */
+    public void expectSends(int count, long maxNs) {
+        lab.expect(
+                count + " send completions",
+                () -> {
+                    clientEnd.poll();
+                    return clientEnd.sends.size() >= count;
+                },
+                maxNs);
+        for (WorkCompletion wc : clientEnd.sends) {
+            if (wc.status() != WcStatus.SUCCESS) {
+                throw new AssertionError(wc + " " + clientEnd.connection.failure() + lab.dump());
+            }
+        }
+    }
+
+    public void expectReceives(int count, long maxNs) {
+        lab.expect(
+                count + " receive completions",
+                () -> {
+                    serverEnd.poll();
+                    return serverEnd.receives.size() >= count;
+                },
+                maxNs);
+    }
+
+    /** First offset where the two regions differ, or -1. */
+    public long mismatch() {
+        return clientEnd.region.segment().mismatch(serverEnd.region.segment());
+    }
+}

@@ -1,0 +1,207 @@
+package dev.metaroce.net;
+
+import dev.metaroce.event.EventSink;
+import dev.metaroce.transport.DeviceLimits;
+
+/**
+ * How to open a {@link UdpDevice}. Immutable.
+ *
+ * <pre>{@code
+ * DeviceOptions options = DeviceOptions.builder().bind("127.0.0.1").port(0).build();
+ * }</pre>
+ */
+public final class DeviceOptions {
+    private final String bindHost;
+    private final int port;
+    private final String targetHint;
+    private final DeviceLimits limits;
+    private final DriveMode driveMode;
+    private final EventSink events;
+    private final boolean seeded;
+    private final long seed;
+    private final int socketBufferBytes;
+    private final long spinNs;
+
+    private DeviceOptions(Builder from) {
+        bindHost = from.bindHost;
+        port = from.port;
+        targetHint = from.targetHint;
+        limits = from.limits;
+        driveMode = from.driveMode;
+        events = from.events;
+        seeded = from.seeded;
+        seed = from.seed;
+        socketBufferBytes = from.socketBufferBytes;
+        spinNs = from.spinNs;
+    }
+
+    /** A builder with the values for an ordinary endpoint. */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /** Address or name to bind; empty for the wildcard address (IPv4 and IPv6). */
+    public String bindHost() {
+        return bindHost;
+    }
+
+    /** UDP port, 0..65535; 0 takes any free one. */
+    public int port() {
+        return port;
+    }
+
+    /** Host towards which the payload size is chosen; empty when there is none. */
+    public String targetHint() {
+        return targetHint;
+    }
+
+    /**
+     * Limits as asked for; {@link UdpDevice#open} may lower the payload size to what links carry.
+     */
+    public DeviceLimits limits() {
+        return limits;
+    }
+
+    public DriveMode driveMode() {
+        return driveMode;
+    }
+
+    public EventSink events() {
+        return events;
+    }
+
+    /** True when {@link #seed} replaces the secure generator: for tests only. */
+    public boolean isSeeded() {
+        return seeded;
+    }
+
+    public long seed() {
+        return seed;
+    }
+
+    /** Size asked for each socket buffer, in bytes. */
+    public int socketBufferBytes() {
+        return socketBufferBytes;
+    }
+
+    /** How long an idle driver goes on looking before it sleeps, in nanoseconds. */
+    public long spinNs() {
+        return spinNs;
+    }
+
+    /** Collects options; {@link #build} makes the immutable form. */
+    public static final class Builder {
+        /** Short: on few cores the peer needs the time that spinning would take. */
+        private static final long SPIN_NS_DEFAULT = 10_000;
+
+        /** Sending sockets beyond one per path, to which a path in trouble can move. */
+        private static final int SPARE_ROUTES = 2;
+
+        private String bindHost = "";
+        private int port = Addresses.DEFAULT_PORT;
+        private String targetHint = "";
+        private DeviceLimits limits = DeviceLimits.defaults();
+        private DriveMode driveMode = DriveMode.THREAD;
+        private EventSink events = EventSink.NONE;
+        private boolean seeded;
+        private long seed;
+        private int socketBufferBytes = NioPort.WANTED_BUFFER_BYTES;
+        private long spinNs = SPIN_NS_DEFAULT;
+
+        private Builder() {}
+
+        /**
+         * Address or name to bind, without port. Exactly one address of this machine makes the
+         * device answer from there; the default is all of them.
+         */
+        public Builder bind(String host) {
+            bindHost = host.strip();
+            return this;
+        }
+
+        /** UDP port, 0..65535; 0 takes any free one. The default is 50791. */
+        public Builder port(int value) {
+            port = (int) range("port", value, 0, 65_535);
+            return this;
+        }
+
+        /**
+         * A host (without port) this device is going to talk to: the payload size is lowered to
+         * what the interface towards it carries. Servers leave it empty.
+         */
+        public Builder targetHint(String host) {
+            targetHint = host.strip();
+            return this;
+        }
+
+        /** Replaces all limits; call it before the shorthands below. */
+        public Builder limits(DeviceLimits value) {
+            limits = value;
+            return this;
+        }
+
+        /** Paths per lease, 1..16, and as many sending sockets with two to spare. */
+        public Builder paths(int value) {
+            limits = limits.toBuilder().maxPaths(value).routes(value + SPARE_ROUTES).build();
+            return this;
+        }
+
+        /** Largest payload per packet in bytes: a multiple of 64, 256..65408. */
+        public Builder payloadMtu(int bytes) {
+            limits = limits.toBuilder().payloadMtu(bytes).build();
+            return this;
+        }
+
+        /** Profiles offered and accepted: 1 is S, 2 is M, 3 is both. */
+        public Builder profiles(int mask) {
+            limits = limits.toBuilder().profiles(mask).build();
+            return this;
+        }
+
+        /** Who moves the engine; the default is a thread of the device. */
+        public Builder driveMode(DriveMode value) {
+            driveMode = value;
+            return this;
+        }
+
+        /** Gets the engine's events, on the engine's thread. */
+        public Builder events(EventSink value) {
+            events = value;
+            return this;
+        }
+
+        /**
+         * For tests: endpoint id, keys and jitter follow from {@code value} instead of the secure
+         * generator. Keys can be guessed then.
+         */
+        public Builder seed(long value) {
+            seeded = true;
+            seed = value;
+            return this;
+        }
+
+        /** Size asked for each socket buffer, 4096..2^30 bytes; the default is 4 MiB. */
+        public Builder socketBufferBytes(int value) {
+            socketBufferBytes = (int) range("socketBufferBytes", value, 4096, 1 << 30);
+            return this;
+        }
+
+        /** How long an idle driver goes on looking before it sleeps, 0..1 s in nanoseconds. */
+        public Builder spinNs(long value) {
+            spinNs = range("spinNs", value, 0, 1_000_000_000);
+            return this;
+        }
+
+        public DeviceOptions build() {
+            return new DeviceOptions(this);
+        }
+
+        private static long range(String field, long value, long min, long max) {
+            if (value < min || value > max) {
+                throw new IllegalArgumentException(
+                        "DeviceOptions: " + field + " " + value + " is not in " + min + ".." + max);
+            }
+            return value;
+        }
+    }
+}

@@ -1,0 +1,180 @@
+package dev.metaroce.net;
+
+import dev.metaroce.engine.Engine;
+import dev.metaroce.transport.DeviceLimits;
+import dev.metaroce.transport.EndpointIdentity;
+import dev.metaroce.util.Rng;
+import dev.metaroce.verbs.RdmaDevice;
+import dev.metaroce.wire.NetAddress;
+
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.security.SecureRandom;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.IntSupplier;
+
+/**
+ * An RDMA device on real UDP sockets: opens port, engine and driver, and keeps them together.
+ *
+ * <pre>{@code
+ * try (UdpDevice udp = UdpDevice.open(DeviceOptions.builder().port(0).build())) {
+ *     Connection c = udp.rdma().connect(UdpDevice.resolve("server", 50791), 1, new byte[0]);
+ *     ...
+ * }
+ * }</pre>
+ *
+ * <p>Any thread may call the queries here; who may call what on {@link #rdma()} depends on the
+ * {@link DriveMode}.
+ */
+public final class UdpDevice implements AutoCloseable {
+    /**
+     * Part of the socket buffer that senders together may fill. The kernel charges each datagram
+     * with its own bookkeeping and a rounded-up size; measured on Linux, payload of half the
+     * reported buffer size fits with a wide margin from 512 bytes per packet up.
+     */
+    private static final int RECEIVE_BUFFER_SHARE = 2;
+
+    private static final long INCARNATION_UNIT_MS = 10;
+
+    private final RdmaDevice rdma;
+    private final NioPort port;
+    private final DriveMode driveMode;
+    private final List<String> warnings;
+
+    private UdpDevice(RdmaDevice rdma, NioPort port, DriveMode driveMode, List<String> warnings) {
+        this.rdma = rdma;
+        this.port = port;
+        this.driveMode = driveMode;
+        this.warnings = List.copyOf(warnings);
+    }
+
+    /**
+     * Opens the sockets and, in thread mode, starts the driver thread.
+     *
+     * @throws NetSetupException when the address is unknown, taken or not allowed; its message is
+     *     one line for the user
+     */
+    public static UdpDevice open(DeviceOptions options) {
+        InetSocketAddress bind = bindAddress(options);
+        List<String> warnings = new ArrayList<>();
+        NioPort port = NioPort.open(bind, options.limits().routes(), options.socketBufferBytes());
+        try {
+            warnings.addAll(port.warnings());
+            DeviceLimits limits = fitLimits(options, bind.getAddress(), port, warnings);
+            Engine engine = newEngine(options, limits);
+            UdpDriver driver = new UdpDriver(engine, port, options.driveMode(), options.spinNs());
+            RdmaDevice rdma = new RdmaDevice(engine, driver);
+            driver.start();
+            return new UdpDevice(rdma, port, options.driveMode(), warnings);
+        } catch (RuntimeException | Error e) {
+            port.close();
+            throw e;
+        }
+    }
+
+    private static InetSocketAddress bindAddress(DeviceOptions options) {
+        if (options.bindHost().isEmpty()) {
+            return new InetSocketAddress(options.port());
+        }
+        InetAddress address = Addresses.resolveHost(options.bindHost())[0];
+        return new InetSocketAddress(address, options.port());
+    }
+
+    /** The limits asked for, lowered to what links and socket buffers can carry. */
+    private static DeviceLimits fitLimits(
+            DeviceOptions options, InetAddress local, NioPort port, List<String> warnings) {
+        DeviceLimits asked = options.limits();
+        int carried = Addresses.payloadMtuOfLocal(local);
+        if (!options.targetHint().isEmpty()) {
+            try {
+                InetAddress target = Addresses.resolveHost(options.targetHint())[0];
+                int towards =
+                        Addresses.payloadMtuFor(
+                                Addresses.toNetAddress(new InetSocketAddress(target, 1)));
+                // Whoever binds no address leaves the choice of the link to the route.
+                carried = local.isAnyLocalAddress() ? towards : Math.min(carried, towards);
+            } catch (NetSetupException e) {
+                // A route that is missing now may be there when the connection is tried.
+                warnings.add("payload size not fitted to the target: " + e.getMessage());
+            }
+        }
+        DeviceLimits.Builder fitted = asked.toBuilder();
+        fitted.payloadMtu(Math.min(asked.payloadMtu(), carried));
+        if (asked.receiveWindowBytes() == 0) {
+            fitted.receiveWindowBytes(port.receiveBufferBytes() / RECEIVE_BUFFER_SHARE);
+        }
+        return fitted.build();
+    }
+
+    private static Engine newEngine(DeviceOptions options, DeviceLimits limits) {
+        int incarnation = (int) (System.currentTimeMillis() / INCARNATION_UNIT_MS);
+        Rng rng;
+        IntSupplier keys;
+        if (options.isSeeded()) {
+            rng = new Rng(options.seed());
+            keys = rng.fork("keys")::nextInt;
+        } else {
+            SecureRandom secure = new SecureRandom();
+            rng = new Rng(secure.nextLong());
+            keys = secure::nextInt;
+        }
+        long endpointId =
+                options.isSeeded()
+                        ? rng.fork("endpoint").nextLong()
+                        : new SecureRandom().nextLong();
+        EndpointIdentity identity = new EndpointIdentity(endpointId, incarnation);
+        return new Engine(limits, identity, rng, keys, options.events());
+    }
+
+    /** The device as applications use it. */
+    public RdmaDevice rdma() {
+        return rdma;
+    }
+
+    /** Address and port of the device; the wildcard address if it was bound to that. */
+    public InetSocketAddress localAddress() {
+        return port.localAddress();
+    }
+
+    public DriveMode driveMode() {
+        return driveMode;
+    }
+
+    /**
+     * UDP source port of a route.
+     *
+     * @param route 0 for the device's own socket, 1..{@code rdma().limits().routes()} for the
+     *     others
+     */
+    public int routePort(int route) {
+        return port.routePort(route);
+    }
+
+    /** What the sockets did since the device was opened. */
+    public NioPort.Stats stats() {
+        return port.stats();
+    }
+
+    /** One line each for what this machine grants less of than wanted; tools print them. */
+    public List<String> warnings() {
+        return warnings;
+    }
+
+    /**
+     * The address a user wrote, for {@code RdmaDevice.connect}; see {@link Addresses#resolveAll}
+     * for the forms, and for names with several addresses.
+     *
+     * @throws IllegalArgumentException when the text is not an address with or without port
+     * @throws NetSetupException when the host is unknown or the address needs a zone
+     */
+    public static NetAddress resolve(String hostPort, int defaultPort) {
+        return Addresses.toNetAddress(Addresses.resolve(hostPort, defaultPort));
+    }
+
+    /** Stops the driver and closes the sockets; a second call does nothing. */
+    @Override
+    public void close() {
+        rdma.close();
+    }
+}

@@ -1,0 +1,343 @@
+package dev.metaroce.net;
+
+import dev.metaroce.engine.Engine;
+import dev.metaroce.verbs.Driver;
+import dev.metaroce.wire.TxBatch;
+
+import org.jspecify.annotations.Nullable;
+
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+
+/**
+ * Pumps an engine over a {@link NioPort}: posted work, datagrams, time-outs, packets to send, in
+ * this order, each bounded per turn.
+ *
+ * <p>Owner of engine and port: in {@link DriveMode#THREAD} a daemon thread named {@code
+ * metaroce-<port>}; in {@link DriveMode#INLINE} the first thread that calls {@link #progress} or
+ * {@link #await}, for as long as it lives. {@link #wake} and {@link #close} may come from any
+ * thread.
+ *
+ * <p>A defect that escapes the engine stops the driver: it is logged once, the sockets are closed,
+ * and every later {@code progress} or {@code await} throws.
+ */
+public final class UdpDriver implements Driver {
+    private static final Logger LOG = System.getLogger(UdpDriver.class.getName());
+
+    /** Datagrams per turn: few enough that acknowledgements leave soon. */
+    private static final int RX_DATAGRAMS_MAX = 64;
+
+    /** Batches per turn: few enough that arriving datagrams do not overflow the socket. */
+    private static final int TX_BATCHES_MAX = 4;
+
+    private static final int TX_BATCH_BYTES = 256 << 10;
+    private static final int TX_RUNS_MAX = 64;
+    private static final int TX_RUN_PACKETS_MAX = 64;
+
+    /** Longest sleep, so that a driver looks at its state now and then whatever happens. */
+    private static final long SLEEP_NS_MAX = 10_000_000;
+
+    /** Deadlines nearer than this are awaited awake: a sleep has steps of a millisecond. */
+    private static final long AWAKE_NS = 200_000;
+
+    private static final long MS = 1_000_000;
+
+    /** First and longest nap of an application thread that waits for the driver thread. */
+    private static final long NAP_NS_MIN = 10_000;
+
+    private static final long NAP_NS_MAX = 100_000;
+    private static final int LOOKS_BEFORE_NAP = 100;
+
+    private static final VarHandle SLEEPING;
+    private static final VarHandle OWNER;
+
+    static {
+        try {
+            MethodHandles.Lookup lookup = MethodHandles.lookup();
+            SLEEPING = lookup.findVarHandle(UdpDriver.class, "sleeping", boolean.class);
+            OWNER = lookup.findVarHandle(UdpDriver.class, "owner", Thread.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    private final Engine engine;
+    private final NioPort port;
+    private final DriveMode mode;
+    private final long spinNs;
+    private final String name;
+    private final DatagramSink sink;
+    private final TxBatch batch = new TxBatch(TX_BATCH_BYTES, TX_RUNS_MAX, TX_RUN_PACKETS_MAX);
+
+    private @Nullable Thread owner;
+    private boolean sleeping;
+    private boolean inTurn;
+    private boolean idle;
+    private long idleSinceNs;
+    private volatile boolean closed;
+    private volatile @Nullable Throwable failure;
+
+    /** A driver at rest; {@link #start} sets it going. */
+    UdpDriver(Engine engine, NioPort port, DriveMode mode, long spinNs) {
+        this.engine = engine;
+        this.port = port;
+        this.mode = mode;
+        this.spinNs = spinNs;
+        this.name = "metaroce-" + port.localAddress().getPort();
+        this.sink = engine::onDatagram;
+    }
+
+    /** In thread mode starts the thread; once, by the thread that opened the device. */
+    void start() {
+        switch (mode) {
+            case THREAD -> {
+                Thread thread = new Thread(this::run, name);
+                thread.setDaemon(true);
+                owner = thread;
+                thread.start();
+            }
+            case INLINE -> {}
+        }
+    }
+
+    private void run() {
+        try {
+            while (!closed) {
+                if (turn() == 0) {
+                    rest(SLEEP_NS_MAX);
+                }
+            }
+        } catch (Throwable t) {
+            fail(t);
+        } finally {
+            port.close();
+        }
+    }
+
+    /** One round of everything; returns what moved, 0 when there was nothing to do. */
+    private int turn() {
+        int moved = engine.drainPosted(System.nanoTime());
+        moved += port.receive(sink, RX_DATAGRAMS_MAX);
+        long nowNs = System.nanoTime();
+        if (untilDeadlineNs(nowNs) <= 0) {
+            engine.onTimeout(nowNs);
+            moved++;
+        }
+        for (int i = 0; i < TX_BATCHES_MAX; i++) {
+            batch.clear();
+            int packets = engine.pollTransmit(nowNs, batch);
+            if (packets == 0) {
+                break;
+            }
+            port.send(batch);
+            moved += packets;
+            nowNs = System.nanoTime();
+        }
+        if (moved > 0) {
+            idle = false;
+        } else if (!idle) {
+            idle = true;
+            idleSinceNs = nowNs;
+        }
+        return moved;
+    }
+
+    private long untilDeadlineNs(long nowNs) {
+        long deadlineNs = engine.nextDeadlineNs();
+        // "Nothing armed" is no time, and the clock may be negative: the difference would wrap.
+        return deadlineNs == Long.MAX_VALUE ? Long.MAX_VALUE : deadlineNs - nowNs;
+    }
+
+    /** After a turn without work: looks again at once, yields, or sleeps, by what is due when. */
+    private void rest(long sleepNsMax) {
+        long nowNs = System.nanoTime();
+        long waitNs = Math.min(untilDeadlineNs(nowNs), sleepNsMax);
+        if (waitNs <= 0) {
+            return;
+        }
+        if (waitNs < AWAKE_NS || nowNs - idleSinceNs < spinNs) {
+            Thread.yield();
+            return;
+        }
+        SLEEPING.setVolatile(this, true);
+        // Store, then look; wake() publishes, then looks: one of the two sees the other.
+        VarHandle.fullFence();
+        if (!engine.hasPosted() && !closed) {
+            port.select(Math.max(1, waitNs / MS));
+        }
+        SLEEPING.setVolatile(this, false);
+        if (mode == DriveMode.THREAD) {
+            // An interrupt would end every later select at once; nobody has a reason to send one.
+            boolean ignored = Thread.interrupted();
+        }
+    }
+
+    @Override
+    public void wake() {
+        VarHandle.fullFence();
+        if ((boolean) SLEEPING.getOpaque(this) && SLEEPING.compareAndSet(this, true, false)) {
+            port.wakeup();
+        }
+    }
+
+    /**
+     * {@inheritDoc}
+     *
+     * @throws IllegalStateException when the device is closed or failed, or when another thread
+     *     drives it
+     */
+    @Override
+    public int progress() {
+        checkAlive();
+        return switch (mode) {
+            case THREAD -> 0;
+            case INLINE -> inlineTurn();
+        };
+    }
+
+    private int inlineTurn() {
+        if (OWNER.getAcquire(this) != Thread.currentThread()) {
+            claim();
+        }
+        if (inTurn) {
+            throw new IllegalStateException(
+                    name + ": progress() was called from a handler, inside progress()");
+        }
+        inTurn = true;
+        try {
+            return turn();
+        } catch (Throwable t) {
+            fail(t);
+            port.close();
+            throw failed(t);
+        } finally {
+            inTurn = false;
+        }
+    }
+
+    private void claim() {
+        Thread current = Thread.currentThread();
+        Thread before = (Thread) OWNER.getAcquire(this);
+        if ((before != null && before.isAlive()) || !OWNER.compareAndSet(this, before, current)) {
+            throw new IllegalStateException(
+                    name
+                            + ": this inline device is driven by thread "
+                            + ((Thread) OWNER.getAcquire(this)).getName()
+                            + "; thread "
+                            + current.getName()
+                            + " must not drive it too (open it with DriveMode.THREAD for that)");
+        }
+    }
+
+    /**
+     * {@inheritDoc}
+     *
+     * @throws IllegalStateException when the device is closed or failed, or when the calling thread
+     *     may not wait for it
+     */
+    @Override
+    public boolean await(BooleanSupplier condition, long timeoutNs) {
+        return switch (mode) {
+            case THREAD -> awaitThread(condition, timeoutNs);
+            case INLINE -> awaitInline(condition, timeoutNs);
+        };
+    }
+
+    private boolean awaitInline(BooleanSupplier condition, long timeoutNs) {
+        long startNs = System.nanoTime();
+        while (!condition.getAsBoolean()) {
+            int moved = progress();
+            long leftNs = timeoutNs - (System.nanoTime() - startNs);
+            if (leftNs <= 0) {
+                return condition.getAsBoolean();
+            }
+            if (moved == 0 && !condition.getAsBoolean()) {
+                rest(Math.min(leftNs, MS));
+            }
+        }
+        return true;
+    }
+
+    private boolean awaitThread(BooleanSupplier condition, long timeoutNs) {
+        if (Thread.currentThread() == owner) {
+            throw new IllegalStateException(
+                    name + ": a handler on the engine's thread must not wait for the engine");
+        }
+        long startNs = System.nanoTime();
+        long napNs = NAP_NS_MIN;
+        int looks = 0;
+        while (!condition.getAsBoolean()) {
+            checkAlive();
+            long leftNs = timeoutNs - (System.nanoTime() - startNs);
+            if (leftNs <= 0) {
+                return condition.getAsBoolean();
+            }
+            if (looks < LOOKS_BEFORE_NAP) {
+                looks++;
+                Thread.onSpinWait();
+            } else {
+                LockSupport.parkNanos(this, Math.min(leftNs, napNs));
+                napNs = Math.min(napNs * 2, NAP_NS_MAX);
+            }
+        }
+        return true;
+    }
+
+    private void checkAlive() {
+        Throwable cause = failure;
+        if (cause != null) {
+            throw failed(cause);
+        }
+        if (closed) {
+            throw new IllegalStateException(name + ": the device is closed");
+        }
+    }
+
+    private void fail(Throwable cause) {
+        failure = cause;
+        LOG.log(Level.ERROR, name + " stopped, its device is dead", cause);
+    }
+
+    private IllegalStateException failed(Throwable cause) {
+        return new IllegalStateException(
+                name + " stopped by a defect: " + cause + "; close the device and open a new one",
+                cause);
+    }
+
+    /**
+     * {@inheritDoc} A second call does nothing. From a handler it returns before the thread ends.
+     */
+    @Override
+    public void close() {
+        closed = true;
+        Thread thread = owner;
+        switch (mode) {
+            case THREAD -> {
+                port.wakeup();
+                if (thread != null && thread != Thread.currentThread()) {
+                    joinUninterruptibly(thread);
+                }
+            }
+            case INLINE -> port.close();
+        }
+    }
+
+    static void joinUninterruptibly(Thread thread) {
+        boolean interrupted = false;
+        while (thread.isAlive()) {
+            try {
+                TimeUnit.MILLISECONDS.timedJoin(thread, 100);
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}
