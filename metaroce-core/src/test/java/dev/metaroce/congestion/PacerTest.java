@@ -13,7 +13,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class PacerTest {
     private static final long GIGABIT = 1_000_000_000L;
-    private static final long START_NS = Long.MAX_VALUE - 1_000; // times wrap on the way
+
+    /** Times wrap on the way. Boxed and unboxed, or the compiler objects to sums that overflow. */
+    private static final long START_NS = Long.valueOf(Long.MAX_VALUE - 1_000);
 
     /** MR-5.5-1: without a burst each packet waits for the one before it. */
     @Test
