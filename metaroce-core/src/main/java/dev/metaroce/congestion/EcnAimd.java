@@ -9,8 +9,9 @@ import dev.metaroce.util.Invariant;
  * fraction F of its packets goes into alpha: {@code alpha += (F - alpha) / 16}, from 1 at the start
  * (RFC 8257 section 3.3). A mark cuts {@code W *= 1 - alpha / 2} at once, and not again for one
  * SRTT. Unlike RFC 8257, marked packets do not grow the window, so that 100 % marks lead to a
- * window of 1 and not of 2. With a steady fraction F a window settles near {@code 2 (1 - F) / F}
- * packets.
+ * window of 1 and not of 2. With a steady fraction F a window settles at {@code 2 (1 - F) / F}
+ * packets when every round trip cuts, and near {@code 2.7 / F} when marks fall on random packets,
+ * as the next cut then waits for a mark.
  *
  * <p><b>Growth.</b> Slow start, one packet for each unmarked packet acknowledged, until the first
  * cut; then one packet per window acknowledged, that is one per RTT. W stays in [1, maxPackets].
@@ -111,7 +112,7 @@ public final class EcnAimd implements CongestionControl {
             timeoutsInRow = 0;
         }
         if (marked > 0 && mayCut(nowNs)) {
-            // = MR-5.2-2
+            //= MR-5.2-2
             cutTo(nowNs, window - window * alpha / (2 * ALPHA_ONE));
         }
         grow(ackedPackets - marked);
@@ -131,7 +132,7 @@ public final class EcnAimd implements CongestionControl {
     @Override
     public void onTimeout(long nowNs) {
         timeoutsInRow = Math.min(timeoutsInRow + 1, 3);
-        // = MR-5.4-1
+        //= MR-5.4-1
         if (timeoutsInRow == 1) {
             cutTo(nowNs, window / 2);
         } else {
@@ -170,7 +171,7 @@ public final class EcnAimd implements CongestionControl {
         if (!over || roundAcked == 0) {
             return;
         }
-        // = MR-5.2-1
+        //= MR-5.2-1
         long fraction = roundMarked * ALPHA_ONE / roundAcked;
         alpha += (fraction - alpha) >> ALPHA_GAIN_SHIFT;
         judgeLoss(nowNs);
@@ -190,7 +191,7 @@ public final class EcnAimd implements CongestionControl {
         long minRttNs = rtt.minRttNs();
         boolean queues = 2 * srttNs > 3 * minRttNs;
         boolean longQueues = srttNs > 2 * minRttNs;
-        // = MR-5.3-1
+        //= MR-5.3-1
         if (100 * lost > 25 * packets || (queues && 100 * lost > 15 * packets)) {
             cutOnLoss(nowNs, window / 2);
         } else if (queues && 100 * lost >= 5 * packets) {

@@ -56,7 +56,7 @@ public final class FairShare {
             share[i] = Math.min(withRoom(demandBitsPerSecond[i]), level);
             sum += share[i];
         }
-        // = MR-5.6-2
+        //= MR-5.6-2
         Invariant.check(
                 sum <= capacityBitsPerSecond,
                 "shares fit the capacity",
@@ -66,7 +66,7 @@ public final class FairShare {
 
     /** The share of every flow that is not satisfied below it. */
     private long level(long capacityBitsPerSecond, int n) {
-        // = MR-5.6-1
+        //= MR-5.6-1
         long left = capacityBitsPerSecond;
         for (int i = 0; i < n; i++) {
             long even = left / (n - i);

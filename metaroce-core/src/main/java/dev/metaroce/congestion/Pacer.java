@@ -51,7 +51,7 @@ public final class Pacer {
 
     /** When the next packet may go: {@code nowNs} itself, or a later time. */
     public long nextSendNs(long nowNs) {
-        // = MR-5.5-1
+        //= MR-5.5-1
         long nextNs = emptyNs - burstNs;
         return started && nextNs - nowNs > 0 ? nextNs : nowNs;
     }
@@ -74,7 +74,8 @@ public final class Pacer {
             return;
         }
         long workBitNs = bytes * BIT_NS_PER_BYTE + remainder;
-        long backlogNs = emptyNs - nowNs + workBitNs / rateBitsPerSecond;
+        long workNs = Math.min(workBitNs / rateBitsPerSecond, MAX_BACKLOG_NS);
+        long backlogNs = emptyNs - nowNs + workNs;
         emptyNs = nowNs + Math.min(backlogNs, MAX_BACKLOG_NS);
         remainder = workBitNs % rateBitsPerSecond;
     }

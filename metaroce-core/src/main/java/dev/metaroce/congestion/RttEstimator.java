@@ -36,7 +36,7 @@ public final class RttEstimator {
             return;
         }
         long sampleNs = Math.min(rttNs, MAX_SAMPLE_NS);
-        // = MR-5.1-1
+        //= MR-5.1-1
         if (srttNs == 0) {
             srttNs = sampleNs;
             rttvarNs = sampleNs / 2;
@@ -68,7 +68,7 @@ public final class RttEstimator {
      * most {@code ceilingNs}; one second, clamped the same way, before the first sample.
      */
     public long rtoNs(long floorNs, long ceilingNs) {
-        // = MR-5.1-2
+        //= MR-5.1-2
         long rtoNs = srttNs == 0 ? INITIAL_RTO_NS : srttNs + 4 * rttvarNs;
         return Math.min(Math.max(rtoNs, floorNs), ceilingNs);
     }

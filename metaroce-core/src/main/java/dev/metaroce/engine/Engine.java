@@ -10,6 +10,7 @@ import dev.metaroce.transport.DeviceLimits;
 import dev.metaroce.transport.DeviceState;
 import dev.metaroce.transport.EndpointIdentity;
 import dev.metaroce.transport.MetaRoceProtocol;
+import dev.metaroce.transport.Stream;
 import dev.metaroce.transport.TransportConnection;
 import dev.metaroce.util.Rng;
 import dev.metaroce.wire.ControlMessage;
@@ -19,7 +20,6 @@ import dev.metaroce.wire.PacketDoor;
 import dev.metaroce.wire.PacketMemory;
 import dev.metaroce.wire.TxBatch;
 
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.IntSupplier;
 
 /**
@@ -50,7 +50,6 @@ public final class Engine {
     private final MetaRoceProtocol protocol;
     private final Counters counters;
     private final DoorbellList doorbells = new DoorbellList();
-    private final ConcurrentLinkedQueue<Command> commands = new ConcurrentLinkedQueue<>();
     private final IntSupplier keySource;
     private volatile int contextsInUse;
 
@@ -80,17 +79,20 @@ public final class Engine {
 
     /** Takes over commands and posted work; returns how many there were (at least when not 0). */
     public int drainPosted(long nowNs) {
-        if (commands.isEmpty() && doorbells.isQuiet()) {
+        if (doorbells.isQuiet()) {
             return 0;
         }
         device.regions().gate().enter();
         int drained = 0;
-        for (Command next = commands.poll(); next != null; next = commands.poll()) {
-            next.run(nowNs);
-            drained++;
-        }
-        if (!doorbells.isQuiet()) {
-            protocol.onBells(nowNs, doorbells);
+        DoorbellList.Bell bell = doorbells.takeAll();
+        while (bell != null) {
+            DoorbellList.Bell following = doorbells.next(bell);
+            switch (bell.owner()) {
+                case Stream stream -> protocol.onWork(nowNs, stream);
+                case Command command -> command.run(nowNs);
+                default -> throw new IllegalStateException("a bell of nobody: " + bell.owner());
+            }
+            bell = following;
             drained++;
         }
         device.regions().gate().exit();
@@ -159,7 +161,7 @@ public final class Engine {
 
     /** True when {@link #drainPosted} has something to do; any thread. */
     public boolean hasPosted() {
-        return !commands.isEmpty() || !doorbells.isQuiet();
+        return !doorbells.isQuiet();
     }
 
     public DoorbellList doorbells() {
@@ -209,22 +211,27 @@ public final class Engine {
         long id = (long) keySource.getAsInt() << 32 | (keySource.getAsInt() & 0xFFFF_FFFFL);
         TransportConnection connection =
                 TransportConnection.dialed(id, target, serviceId, privateData.clone());
-        commands.add(nowNs -> protocol.dial(nowNs, connection));
+        command(nowNs -> protocol.dial(nowNs, connection));
         return connection;
     }
 
     /** Offers a service from the next turn on. */
     public void listen(long serviceId, Acceptor acceptor) {
-        commands.add(nowNs -> protocol.listen(serviceId, acceptor));
+        command(nowNs -> protocol.listen(serviceId, acceptor));
     }
 
     /** Closes a connection in order, at the next turn. */
     public void close(TransportConnection connection) {
-        commands.add(nowNs -> protocol.close(nowNs, connection));
+        command(nowNs -> protocol.close(nowNs, connection));
     }
 
     /** Runs something on the engine's thread at the next turn. */
     public void submit(Runnable command) {
-        commands.add(nowNs -> command.run());
+        command(nowNs -> command.run());
+    }
+
+    /** Commands and posted work wait in one list, so that they keep their order. */
+    private void command(Command command) {
+        doorbells.ring(new DoorbellList.Bell(command));
     }
 }

@@ -2,8 +2,11 @@ package dev.metaroce.path;
 
 /** Judges a path by what it did not answer, and chooses where it goes next. */
 public final class PathHealth {
-    /** The tail probe and two time-outs without an answer: the route is taken for dead. */
-    static final int MAX_TIMEOUTS = 3;
+    /**
+     * The tail probe and three time-outs without an answer: the route is taken for dead. With
+     * fewer, a peer that the scheduler kept waiting for some milliseconds looks like a dead route.
+     */
+    static final int MAX_TIMEOUTS = 4;
 
     private PathHealth() {}
 

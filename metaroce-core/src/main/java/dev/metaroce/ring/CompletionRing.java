@@ -2,6 +2,7 @@ package dev.metaroce.ring;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Completions from one engine thread (producer) to one polling thread (consumer). It cannot
@@ -35,7 +36,7 @@ public final class CompletionRing {
     private static final WcStatus[] STATUS = WcStatus.values();
     private static final WcOpcode[] OPCODE = WcOpcode.values();
 
-    private int reserved;
+    private final AtomicInteger reserved = new AtomicInteger();
     private long tail;
     private long head;
 
@@ -69,24 +70,25 @@ public final class CompletionRing {
      *
      * @throws IllegalArgumentException when the queue is too small for all its queue pairs
      */
-    public synchronized void reserve(int entries) {
-        if (reserved + entries > capacity) {
+    public void reserve(int entries) {
+        int total = reserved.addAndGet(entries);
+        if (total > capacity) {
+            reserved.addAndGet(-entries);
             throw new IllegalArgumentException(
                     "completion queue of "
                             + capacity
                             + " cannot hold "
                             + entries
                             + " more work requests ("
-                            + reserved
+                            + (total - entries)
                             + " are reserved): create it with at least "
-                            + (reserved + entries));
+                            + total);
         }
-        reserved += entries;
     }
 
     /** Gives a reservation back when its queue pair is gone. */
-    public synchronized void unreserve(int entries) {
-        reserved -= entries;
+    public void unreserve(int entries) {
+        reserved.addAndGet(-entries);
     }
 
     /** Engine thread: adds a completion of slot {@code sequenceOfSlot} of {@code source}. */

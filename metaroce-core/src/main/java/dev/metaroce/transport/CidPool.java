@@ -193,21 +193,21 @@ public final class CidPool {
      */
     public long request(long nowNs, int peer, int ticket) {
         onTimeout(nowNs);
-        // = MR-3.5-2
+        //= MR-3.5-2
         if (waiting == 0 && free > 0) {
             int cid = grant(nowNs);
             return pack(Kind.GRANT, cid, epoch(cid), 0);
         }
-        // = MR-3.5-3
+        //= MR-3.5-3
         if (policy == ExhaustionPolicy.DENY) {
             return deny(DenyCause.POLICY);
         }
         // The full queue comes first: under a flood the answer must cost nothing.
-        // = MR-3.5-4
+        //= MR-3.5-4
         if (waiting == waiterTicket.length) {
             return deny(DenyCause.QUEUE_FULL);
         }
-        // = MR-3.5-5
+        //= MR-3.5-5
         if (waitersOf(peer, ticket) >= maxWaitersPerPeer) {
             return deny(DenyCause.PEER_CAP);
         }
@@ -288,12 +288,12 @@ public final class CidPool {
     // ---- slots ----
 
     private int grant(long nowNs) {
-        // = MR-3.2-1
+        //= MR-3.2-1
         int cid = freeRing[freeHead] & 0xFF;
         freeHead = slotIndex(freeHead, 1);
         free--;
         Invariant.check(state(cid) == SlotState.FREE, "a granted slot was free", cid, inUse);
-        // = MR-3.2-2
+        //= MR-3.2-2
         int next = (epoch[cid] + 1) & EPOCH_MASK;
         if (!granted[cid] || startsHalf(next)) {
             Invariant.check(
@@ -343,7 +343,7 @@ public final class CidPool {
         // when it is free, and it re-enters H at least packetLifetimeNs after it entered H'. So
         // every token rests that long. One time per slot does the work of 256. It costs a wait
         // only when a slot is granted 128 times within one packet lifetime.
-        // = MR-3.3-1
+        //= MR-3.3-1
         long halfEndNs = halfEnteredNs[cid] + packetLifetimeNs;
         if (startsHalf((epoch[cid] + 1) & EPOCH_MASK) && halfEndNs - nowNs > 0) {
             quarantine(cid, halfEndNs);
@@ -360,7 +360,7 @@ public final class CidPool {
      */
     public void expire(long nowNs, int cid) {
         leave(cid);
-        // = MR-3.3-2
+        //= MR-3.3-2
         quarantine(cid, nowNs + packetLifetimeNs);
         checkSums();
     }
@@ -424,7 +424,7 @@ public final class CidPool {
     }
 
     private void checkSums() {
-        // = MR-3.1-2
+        //= MR-3.1-2
         Invariant.check(
                 inUse + quarantined + free == capacity && inUse >= 0,
                 "inUse + quarantined + free is the capacity",
@@ -470,7 +470,7 @@ public final class CidPool {
 
     /** Use of the pool as ACKs tell it: 0..254 in proportion, 255 exactly when none is free. */
     public int load() {
-        // = MR-3.5-7
+        //= MR-3.5-7
         return free == 0 ? LOAD_EXHAUSTED : LOAD_SCALE * inUse / capacity;
     }
 

@@ -39,7 +39,7 @@ final class Completer {
             int srcCtx, int cid, int epoch, NetAddress source) {
         TransportConnection c = device.connection(srcCtx);
         TxLease lease = c == null ? null : c.lease;
-        // = MR-3.2-5
+        //= MR-3.2-5
         if (c == null
                 || lease == null
                 || lease.cid != cid
@@ -80,7 +80,7 @@ final class Completer {
         int pathId = AckHeader.path(m, record);
         int cum = AckHeader.cumPsn(m, record);
         TxPath path = pathId < lease.pathCount ? lease.paths[pathId] : null;
-        // = MR-4.3-5
+        //= MR-4.3-5
         if (path == null || cum - path.una() < 0 || cum - path.nextPsn() > 0) {
             counters.increment(CounterId.ACKS_STALE);
             return;
@@ -183,7 +183,7 @@ final class Completer {
         }
         int sent = path.state.inFlight();
         int una = path.una();
-        // = MR-4.3-1
+        //= MR-4.3-1
         for (int bit = WindowBitmap.nextSet(found, 0, 0);
                 bit >= 0;
                 bit = bit + 1 < WindowBitmap.BITS ? WindowBitmap.nextSet(found, 0, bit + 1) : -1) {
@@ -237,7 +237,7 @@ final class Completer {
             counters.increment(CounterId.ACKS_STALE);
             return;
         }
-        // = MR-4.4-3
+        //= MR-4.4-3
         ackThrough(c, lease, path, expected, 0);
         path.state.onProgress(nowNs);
         int sent = path.state.inFlight();
@@ -270,7 +270,7 @@ final class Completer {
             stream.notReadyCount++;
             stream.pausedUntilNs = nowNs + pauseNs;
         }
-        // = MR-4.5-1
+        //= MR-4.5-1
         path.defer(psn, stream.pausedUntilNs);
         path.state.onProgress(nowNs);
         device.armBy(DeviceState.CONNECTION_TIMERS + c.index, stream.pausedUntilNs);
@@ -288,7 +288,7 @@ final class Completer {
         stream.fail(seq, status);
         TxLease lease = c.lease;
         if (lease != null) {
-            // = MR-4.5-3
+            //= MR-4.5-3
             for (int i = 0; i < lease.pathCount; i++) {
                 lease.paths[i].abandon(stream);
             }

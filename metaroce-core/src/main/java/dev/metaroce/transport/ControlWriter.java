@@ -86,59 +86,30 @@ final class ControlWriter {
             case QUEUED ->
                     ControlMessage.encodeQueued(
                             m, at, txTime, ctx, nonce, outbox.value(), outbox.code());
-            case DENY ->
-                    ControlMessage.encodeDeny(
-                            m,
-                            at,
-                            txTime,
-                            ctx,
-                            nonce,
-                            Objects.requireNonNull(DenyReason.of(outbox.code())),
-                            LeaseServer.versions(),
-                            outbox.value(),
-                            0);
-            case RELEASE -> {
-                for (int i = 0; i < paths && lease != null; i++) {
-                    finalPsn[i] = lease.paths[i].nextPsn();
-                }
-                ControlMessage.encodeRelease(
-                        m,
-                        at,
-                        txTime,
-                        outbox.token(),
-                        nonce,
-                        device.identity.endpointId(),
-                        ctx,
-                        finalPsn,
-                        paths);
+            case DENY -> {
+                DenyReason reason = Objects.requireNonNull(DenyReason.of(outbox.code()));
+                int versions = LeaseServer.versions();
+                long retryUs = outbox.value();
+                ControlMessage.encodeDeny(m, at, txTime, ctx, nonce, reason, versions, retryUs, 0);
             }
+            case RELEASE -> encodeRelease(m, at, txTime, outbox, lease, paths);
             case RELEASE_ACK ->
                     ControlMessage.encodeReleaseAck(m, at, txTime, ctx, nonce, cid, epoch);
-            case RECLAIM ->
-                    ControlMessage.encodeReclaim(
-                            m,
-                            at,
-                            txTime,
-                            ctx,
-                            nonce,
-                            cid,
-                            epoch,
-                            ReclaimReason.QUOTA,
-                            outbox.value());
+            case RECLAIM -> {
+                ReclaimReason quota = ReclaimReason.QUOTA;
+                long deadlineUs = outbox.value();
+                ControlMessage.encodeReclaim(
+                        m, at, txTime, ctx, nonce, cid, epoch, quota, deadlineUs);
+            }
             case KEEPALIVE -> ControlMessage.encodeKeepalive(m, at, txTime, ctx, nonce, cid, epoch);
             case KEEPALIVE_ACK ->
                     ControlMessage.encodeKeepaliveAck(
                             m, at, txTime, outbox.token(), nonce, device.identity.endpointId());
-            case RESET ->
-                    ControlMessage.encodeReset(
-                            m,
-                            at,
-                            txTime,
-                            nonce,
-                            ResetReason.UNKNOWN_CONTEXT,
-                            cid,
-                            epoch,
-                            device.identity.incarnation());
+            case RESET -> {
+                ResetReason reason = Objects.requireNonNull(ResetReason.of(outbox.code()));
+                int incarnation = device.identity.incarnation();
+                ControlMessage.encodeReset(m, at, txTime, nonce, reason, cid, epoch, incarnation);
+            }
             case DISCONNECT ->
                     ControlMessage.encodeDisconnect(
                             m,
@@ -151,5 +122,27 @@ final class ControlWriter {
                             about != null && about.dialer);
             case DISCONNECT_ACK -> ControlMessage.encodeDisconnectAck(m, at, txTime, ctx, nonce);
         }
+    }
+
+    private void encodeRelease(
+            PacketMemory m,
+            int at,
+            int txTime,
+            ControlOutbox outbox,
+            @Nullable TxLease lease,
+            int paths) {
+        for (int i = 0; i < paths && lease != null; i++) {
+            finalPsn[i] = lease.paths[i].nextPsn();
+        }
+        ControlMessage.encodeRelease(
+                m,
+                at,
+                txTime,
+                outbox.token(),
+                outbox.nonce(),
+                device.identity.endpointId(),
+                outbox.ctx(),
+                finalPsn,
+                paths);
     }
 }

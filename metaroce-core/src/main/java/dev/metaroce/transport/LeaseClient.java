@@ -13,6 +13,7 @@ import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.PacketMemory;
 import dev.metaroce.wire.Profile;
 import dev.metaroce.wire.RequestFields;
+import dev.metaroce.wire.ResetReason;
 
 import org.jspecify.annotations.Nullable;
 
@@ -82,7 +83,7 @@ final class LeaseClient {
         device.counters.increment(CounterId.REQUESTS_SENT);
         device.event(nowNs, EventId.LEASE_REQUESTED, c.index, c.nonce, c.attempts);
         device.send(ControlOpcode.REQUEST, c.peer, c, 0, c.nonce, 0, 0, 0);
-        // = MR-3.4-5
+        //= MR-3.4-5
         long waitNs =
                 c.leaseState == LeaseState.QUEUED
                         ? QUEUED_ASK_NS
@@ -124,7 +125,7 @@ final class LeaseClient {
                         && (c.leaseState == LeaseState.REQUESTED
                                 || c.leaseState == LeaseState.QUEUED);
         if (!asks) {
-            // = MR-3.4-6
+            //= MR-3.4-6
             device.counters.increment(CounterId.ACKS_STALE);
             return null;
         }
@@ -410,7 +411,10 @@ final class LeaseClient {
             }
             device.event(
                     nowNs, EventId.LEASE_LOST, c.index, cid, ControlMessage.resetReason(m, at));
-            if (lease.isAllAcked()) {
+            boolean unused = ControlMessage.resetReason(m, at) == ResetReason.UNUSED.code();
+            if (unused || lease.isAllAcked()) {
+                //= MR-3.3-6
+                restartStreams(c);
                 dropLease(c);
                 finish(nowNs, c);
             } else {
@@ -420,10 +424,17 @@ final class LeaseClient {
         }
     }
 
+    /** Nothing of the lost lease was accepted: all of it is sent again under the next one. */
+    private static void restartStreams(TransportConnection c) {
+        for (Stream stream : c.streams()) {
+            stream.restart();
+        }
+    }
+
     /** A RESET quotes path and PSN of our packet: a stranger would have to guess 32 bits. */
     private static boolean isProof(TxLease lease, long proof) {
         long path = proof >>> 32;
-        // = MR-3.2-6
+        //= MR-3.2-6
         if (path >= lease.pathCount) {
             return false;
         }
@@ -473,7 +484,7 @@ final class LeaseClient {
         if (c != null && source.sameHost(c.peer)) {
             end(nowNs, c, ConnectionState.CLOSED, WcStatus.WR_FLUSH_ERROR);
         }
-        // = MR-3.6-2
+        //= MR-3.6-2
         device.send(
                 ControlOpcode.DISCONNECT_ACK,
                 source,
@@ -636,7 +647,7 @@ final class LeaseClient {
         if (path.state.inFlight() == 0 || probeDeadlineNs(path) - nowNs > 0) {
             return;
         }
-        // = MR-4.3-3
+        //= MR-4.3-3
         path.state.onTimeout(nowNs);
         path.probeWanted = true;
         if (path.state.timeouts() > 1) {
@@ -644,7 +655,7 @@ final class LeaseClient {
             path.state.congestion().onTimeout(nowNs);
         }
         if (PathHealth.shouldReroute(path.state)) {
-            // = MR-4.3-4
+            //= MR-4.3-4
             int from = path.state.route();
             int to = PathHealth.nextRoute(lease.states, lease.pathCount, from, limits.routes());
             path.state.moveTo(to, TxLease.INITIAL_WINDOW_PACKETS / 4);

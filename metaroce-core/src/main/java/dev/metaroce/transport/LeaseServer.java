@@ -38,6 +38,7 @@ final class LeaseServer {
     private final WaitingLine line;
     private final ReceiverShares shares;
     private final RequestFields request = new RequestFields();
+    private final boolean[] tookBackUnused;
     private long lastResetNs;
     private boolean resetSent;
 
@@ -54,6 +55,7 @@ final class LeaseServer {
         this.shares = shares;
         limits = device.limits;
         line = new WaitingLine(limits.maxWaiters());
+        tookBackUnused = new boolean[limits.contexts()];
     }
 
     RxContexts contexts() {
@@ -99,7 +101,7 @@ final class LeaseServer {
         retireOlder(nowNs, source);
         int cid = granted(peer, request.nonce);
         if (cid >= 0) {
-            // = MR-3.4-1
+            //= MR-3.4-1
             sendGrant(cid);
             return;
         }
@@ -249,6 +251,7 @@ final class LeaseServer {
                 device.keySource.getAsInt(),
                 nowNs);
         line.drop(ticket);
+        tookBackUnused[cid] = false;
         peers.hold(peer, 1);
         connection.rxCid = cid;
         connection.rxLease++;
@@ -338,7 +341,7 @@ final class LeaseServer {
 
     /** A REQUEST of another protocol version: told which versions are understood. */
     void denyVersion(long nowNs, PacketMemory m, int at, NetAddress source) {
-        // = MR-3.4-4
+        //= MR-3.4-4
         if (mayReset(nowNs)) {
             request.read(m, at);
             deny(nowNs, source, DenyReason.VERSION, 0);
@@ -366,7 +369,7 @@ final class LeaseServer {
             if (best < 0) {
                 return;
             }
-            // = MR-3.5-1
+            //= MR-3.5-1
             pool.reclaim(best);
             contexts.set(best, RxContexts.RECLAIM_ASKED);
             contexts.restartHeld(best, nowNs);
@@ -408,7 +411,7 @@ final class LeaseServer {
         TransportConnection connection =
                 holds(cid, CommonHeader.epoch(token)) ? contexts.connection(cid) : null;
         if (connection == null) {
-            // = MR-3.3-3
+            //= MR-3.3-3
             sendReleaseAck(source, m, at, nonce, token);
             return;
         }
@@ -485,7 +488,7 @@ final class LeaseServer {
             }
             int ticket = CidPool.ticket(grant);
             peers.hold(line.peer(ticket), -1);
-            // = MR-3.5-2
+            //= MR-3.5-2
             grant(nowNs, CidPool.cid(grant), ticket);
         }
         long nextNs = pool.nextDeadlineNs();
@@ -502,7 +505,7 @@ final class LeaseServer {
                 continue;
             }
             int peer = contexts.peer(cid);
-            // = MR-3.4-3
+            //= MR-3.4-3
             if (peers.endpointId(peer) != request.endpointId
                     && request.incarnation - peers.incarnation(peer) > 0) {
                 expire(nowNs, cid, CounterId.RETIRED);
@@ -525,7 +528,7 @@ final class LeaseServer {
             return;
         }
         if (contexts.has(cid, RxContexts.RECLAIM_ASKED)) {
-            // = MR-3.5-3
+            //= MR-3.5-3
             if (contexts.heldNs(cid, nowNs) >= RECLAIM_DEADLINE_NS
                     || contexts.silenceNs(cid, nowNs) >= 2 * limits.silenceNs()) {
                 expire(nowNs, cid, CounterId.EXPIRED);
@@ -538,12 +541,13 @@ final class LeaseServer {
         long silenceNs = contexts.silenceNs(cid, nowNs);
         if (pool.state(cid) == SlotState.GRANTED) {
             if (silenceNs >= limits.grantUnusedNs() - 4096) {
-                // = MR-3.3-4
+                //= MR-3.3-4
+                tookBackUnused[cid] = true;
                 expire(nowNs, cid, CounterId.GRANT_UNUSED);
                 return;
             }
         } else if (silenceNs >= 2 * limits.silenceNs()) {
-            // = MR-3.3-5
+            //= MR-3.3-5
             expire(nowNs, cid, CounterId.EXPIRED);
             return;
         } else if (silenceNs >= limits.silenceNs() - 4096) {
@@ -609,16 +613,26 @@ final class LeaseServer {
     }
 
     /** Tells the sender of a packet for a context it does not hold; at most one per millisecond. */
-    void resetStale(long nowNs, PacketMemory m, int at, NetAddress to, ResetReason reason) {
-        // = MR-3.2-4
+    void resetStale(long nowNs, PacketMemory m, int at, NetAddress to) {
+        //= MR-3.2-4
         if (mayReset(nowNs)) {
             device.counters.increment(CounterId.RESETS_SENT);
             long proof =
                     ((long) CommonHeader.path(m, at) << 32)
                             | Integer.toUnsignedLong(CommonHeader.psn(m, at));
             int token = CommonHeader.ctx(m, at);
+            ResetReason reason =
+                    wasUnused(token) ? ResetReason.UNUSED : ResetReason.UNKNOWN_CONTEXT;
             device.send(ControlOpcode.RESET, to, null, 0, proof, token, reason.code(), 0);
         }
+    }
+
+    /** True when the grant of this token was taken back before any packet came. */
+    private boolean wasUnused(int token) {
+        int cid = CommonHeader.cid(token);
+        return cid < limits.contexts()
+                && tookBackUnused[cid]
+                && pool.epoch(cid) == CommonHeader.epoch(token);
     }
 
     /** The connection ended: its context, or its place in the line, is free. */

@@ -1,12 +1,12 @@
 package dev.metaroce.transport;
 
-import dev.metaroce.ring.DoorbellList;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.wire.ControlOpcode;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.PacketMemory;
 import dev.metaroce.wire.PacketType;
+import dev.metaroce.wire.Profile;
 import dev.metaroce.wire.TxBatch;
 
 /**
@@ -79,14 +79,9 @@ public final class MetaRoceProtocol {
         client.close(nowNs, connection);
     }
 
-    /** Looks at every stream whose bell was rung. */
-    public void onBells(long nowNs, DoorbellList bells) {
-        DoorbellList.Bell bell = bells.takeAll();
-        while (bell != null) {
-            DoorbellList.Bell following = bells.next(bell);
-            client.onWork(nowNs, (Stream) bell.owner());
-            bell = following;
-        }
+    /** Work was posted to a stream. */
+    public void onWork(long nowNs, Stream stream) {
+        client.onWork(nowNs, stream);
     }
 
     // Packets in
@@ -204,6 +199,11 @@ public final class MetaRoceProtocol {
     /** For tests that look inside. */
     DeviceState device() {
         return device;
+    }
+
+    /** Bytes of one receive context in use with so many paths; profile S has no path rows. */
+    public static int contextBytes(Profile profile, int paths) {
+        return RxContexts.contextBytes(profile == Profile.M, paths);
     }
 
     /** Bytes of all tables that serve senders; depends on the limits only. */

@@ -94,7 +94,7 @@ final class PeerTable {
         if (behind < 0) {
             return true;
         }
-        // = MR-3.4-2
+        //= MR-3.4-2
         return behind < NONCE_WINDOW && (seenNonces[peer] >> behind & 1) == 0;
     }
 

@@ -78,7 +78,7 @@ final class ReceiverShares {
         return Math.clamp(kib, MIN_WINDOW_KIB, AckHeader.WINDOW_NONE - 1);
     }
 
-    // = MR-5.4-1
+    //= MR-5.4-1
     private void giveHints(int count, long elapsedNs) {
         for (int i = 0; i < count; i++) {
             int cid = active[i];

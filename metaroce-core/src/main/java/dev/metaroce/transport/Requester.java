@@ -114,7 +114,7 @@ final class Requester {
                     && lease.admits(lease.mtu)
                     && batch.hasRoom(
                             DataHeader.MAX_HEADER_BYTES + lease.mtu + CommonHeader.TRAILER_BYTES)) {
-                // = MR-4.3-2
+                //= MR-4.3-2
                 int psn = path.takeLost();
                 boolean ask = path.lostCount() == 0 || path.state.freeWindow() == 1;
                 emit(nowNs, lease, i, psn, ask ? Flags.RETX | Flags.ACK_REQ : Flags.RETX, batch);
@@ -241,7 +241,7 @@ final class Requester {
                         lease.states[pathId].route(),
                         true,
                         CommonHeader.MIN_PACKET_BYTES);
-        // = MR-4.5-4
+        //= MR-4.5-4
         CommonHeader.encode(
                 batch.memory(),
                 at,

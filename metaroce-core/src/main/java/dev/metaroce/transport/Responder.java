@@ -13,7 +13,6 @@ import dev.metaroce.wire.NakCode;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.Opcode;
 import dev.metaroce.wire.PacketMemory;
-import dev.metaroce.wire.ResetReason;
 
 import org.jspecify.annotations.Nullable;
 
@@ -54,7 +53,7 @@ final class Responder {
             verdict = checkMessage(cid, m, at, payload);
         }
         if (verdict == Verdict.ACCEPTED && payload > 0) {
-            // = MR-4.1-1
+            //= MR-4.1-1
             MemoryRegion to = region;
             if (to == null || !MemoryRegion.place(m, payloadAt, to, placeAt, payload)) {
                 verdict = Verdict.ACCESS;
@@ -69,7 +68,7 @@ final class Responder {
             }
             case STALE_CONTEXT -> {
                 counters.increment(CounterId.STALE_CONTEXT);
-                leases.resetStale(nowNs, m, at, source, ResetReason.UNKNOWN_CONTEXT);
+                leases.resetStale(nowNs, m, at, source);
             }
             case WRONG_SOURCE -> counters.increment(CounterId.WRONG_SOURCE);
             case OUT_OF_WINDOW -> counters.increment(CounterId.OUT_OF_WINDOW);
@@ -91,12 +90,12 @@ final class Responder {
     /** Context, epoch, source, window, duplicate: everything before the message is looked at. */
     private Verdict checkSequence(int ctx, int path, int psn, NetAddress source) {
         int cid = CommonHeader.cid(ctx);
-        // = MR-3.2-1
+        //= MR-3.2-1
         if (!leases.holds(cid, CommonHeader.epoch(ctx))) {
             return Verdict.STALE_CONTEXT;
         }
         TransportConnection connection = contexts.connection(cid);
-        // = MR-3.2-2
+        //= MR-3.2-2
         if (connection == null || !source.sameHost(connection.peer)) {
             return Verdict.WRONG_SOURCE;
         }
@@ -105,7 +104,7 @@ final class Responder {
         }
         int ahead = psn - contexts.cumPsn(cid, path);
         if (ahead < 0) {
-            // = MR-3.2-3
+            //= MR-3.2-3
             return ahead >= -TxPath.WINDOW ? Verdict.DUPLICATE : Verdict.OUT_OF_WINDOW;
         }
         if (!contexts.selective(cid)) {
@@ -143,7 +142,7 @@ final class Responder {
         }
         s.enterRxLease(connection.rxLease);
         int slot = DataHeader.slot(m, at);
-        // = MR-4.2-2
+        //= MR-4.2-2
         if (payload > device.limits.payloadMtu()
                 || !s.isOpenMessage(DataHeader.msn(m, at))
                 || (slot != DataHeader.NO_SLOT && !contexts.isMessageSlot(slot))) {
@@ -166,12 +165,12 @@ final class Responder {
     private Verdict checkRemoteAccess(Stream s, PacketMemory m, int at) {
         long length = DataHeader.length(m, at);
         if (length == 0) {
-            // = MR-4.1-4
+            //= MR-4.1-4
             return Verdict.ACCEPTED;
         }
         long va = DataHeader.va(m, at);
         MemoryRegion target = device.regions.lookup(DataHeader.rkey(m, at));
-        // = MR-4.1-2
+        //= MR-4.1-2
         AccessVerdict access =
                 RegionTable.check(target, Access.REMOTE_WRITE, s.domain(), va, length);
         region = target;
@@ -180,7 +179,7 @@ final class Responder {
     }
 
     private Verdict checkReceive(Stream s, PacketMemory m, int at) {
-        // = MR-4.1-3
+        //= MR-4.1-3
         if (DataHeader.length(m, at) > s.receiveQueue().length(receiveSeq)) {
             s.receiveTooShort(receiveSeq);
             return Verdict.TOO_LONG;
@@ -226,7 +225,7 @@ final class Responder {
         boolean ceEdge = contexts.notePathCe(cid, path, ce);
         boolean asked = (CommonHeader.flags(m, at) & Flags.ACK_REQ) != 0;
         long unacked = contexts.addPayload(cid, payload);
-        // = MR-4.2-5
+        //= MR-4.2-5
         if (asked || ceEdge || holeBefore || ahead > 0 || unacked >= device.limits.ackBytes()) {
             acks.oweNow(cid, path);
         } else {
@@ -252,7 +251,7 @@ final class Responder {
         if (opcode.consumesReceive()) {
             s.receiveFilled(receiveSeq, opcode, msn, length);
         }
-        // = MR-4.2-4
+        //= MR-4.2-4
         s.messageDone(msn);
     }
 
@@ -260,7 +259,7 @@ final class Responder {
     private void outOfSequence(long nowNs, int cid, int ctx, int path, PacketMemory m, int at) {
         counters.increment(CounterId.OUT_OF_SEQUENCE);
         leases.heard(nowNs, cid);
-        // = MR-4.4-2
+        //= MR-4.4-2
         if (!contexts.has(cid, RxContexts.NAK_SENT)) {
             contexts.set(cid, RxContexts.NAK_SENT);
             acks.nak(
@@ -297,7 +296,7 @@ final class Responder {
         int path = CommonHeader.path(m, at);
         if (!leases.holds(cid, CommonHeader.epoch(ctx))) {
             counters.increment(CounterId.STALE_CONTEXT);
-            leases.resetStale(nowNs, m, at, source, ResetReason.UNKNOWN_CONTEXT);
+            leases.resetStale(nowNs, m, at, source);
             return;
         }
         TransportConnection connection = contexts.connection(cid);

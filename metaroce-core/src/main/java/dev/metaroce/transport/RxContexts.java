@@ -11,7 +11,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>
  *   slot, 6 words   0 nonce | 1 srcCtx 16, paths 8, profile 8, initial PSN 32 | 2 payload bytes
- *                   3 last heard 32, granted 32 (4096 ns units) | 4 masks: ack 16, CE 16, probe 16, flags 16
+ *                   3 last heard 32, granted 32 (4096 ns units)
+ *                   4 masks: ack 16, CE 16, probe 16, flags 16
  *                   5 bytes since ack 32, rate hint 24, hint sequence 8
  *   path, 6 words   0 next expected PSN 32, CE packets 32 | 1 echo 32, arrival 32 (64 ns units)
  *                   2..5 bitmap of the 256 PSNs after the expected one

@@ -10,7 +10,7 @@ public final class Psn {
 
     /** True when {@code a} lies strictly before {@code b}, at most 2^31 - 1 steps away. */
     public static boolean isBefore(int a, int b) {
-        // = MR-2.2-9
+        //= MR-2.2-9
         return b - a > 0;
     }
 

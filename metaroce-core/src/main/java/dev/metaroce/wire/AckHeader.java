@@ -164,7 +164,7 @@ public final class AckHeader {
         m.put8(at + COUNT_AT, count);
         m.put8(at + CID_AT, cid);
         m.put8(at + EPOCH_AT, epoch);
-        // = MR-2.1-5
+        //= MR-2.1-5
         m.put16(at + RESERVED_AT, 0);
     }
 
@@ -175,7 +175,7 @@ public final class AckHeader {
 
     /** Offset in the memory of the record behind this one and its SACK. */
     public static int nextRecord(PacketMemory m, int recordAt) {
-        // = MR-2.4-6
+        //= MR-2.4-6
         return recordAt + RECORD_BYTES + (hasSack(m, recordAt) ? SACK_BYTES : 0);
     }
 
@@ -220,7 +220,7 @@ public final class AckHeader {
 
     /** Copies a SACK into four words from {@code base}, as {@code WindowBitmap} keeps them. */
     public static void readSack(PacketMemory m, int sackAt, long[] words, int base) {
-        // = MR-2.4-8
+        //= MR-2.4-8
         for (int i = 0; i < SACK_WORDS; i++) {
             words[base + i] = m.i64(sackAt + i * Long.BYTES);
         }
@@ -230,7 +230,7 @@ public final class AckHeader {
      * A delay as it goes into {@link #ackDelay}; longer ones become the longest, negative ones 0.
      */
     public static int toAckDelay(long delayNs) {
-        // = MR-2.4-7
+        //= MR-2.4-7
         return Math.clamp(delayNs >> ACK_DELAY_SHIFT, 0, 0xFFFF);
     }
 
@@ -264,7 +264,7 @@ public final class AckHeader {
      * @return the offset behind it
      */
     public static int putSack(PacketMemory m, int sackAt, long[] words, int base) {
-        // = MR-2.4-8
+        //= MR-2.4-8
         for (int i = 0; i < SACK_WORDS; i++) {
             m.put64(sackAt + i * Long.BYTES, words[base + i]);
         }
@@ -279,11 +279,11 @@ public final class AckHeader {
     public static boolean wellFormed(PacketMemory m, int at, int totalBytes) {
         int end = at + totalBytes - CommonHeader.TRAILER_BYTES;
         int record = firstRecord(at);
-        // = MR-2.4-1
+        //= MR-2.4-1
         if (record > end || CommonHeader.opcode(m, at) != 0) {
             return false;
         }
-        // = MR-2.4-5
+        //= MR-2.4-5
         int count = count(m, at);
         for (int i = 0; i < count; i++) {
             if (record + RECORD_BYTES > end) {

@@ -114,13 +114,13 @@ public final class CommonHeader {
 
     /** The token of a context id and an epoch; only the low eight bits of each count. */
     public static int token(int cid, int epoch) {
-        // = MR-2.2-5
+        //= MR-2.2-5
         return ((cid & 0xFF) << 8) | (epoch & 0xFF);
     }
 
     /** A clock reading as it goes into {@link #txTime}. */
     public static int toTxTime(long nowNs) {
-        // = MR-2.2-10
+        //= MR-2.2-10
         return (int) (nowNs >> TX_TIME_SHIFT);
     }
 
@@ -136,7 +136,7 @@ public final class CommonHeader {
             int stream,
             int psn,
             int txTime) {
-        // = MR-2.2-1
+        //= MR-2.2-1
         m.put8(at + VERSION_TYPE_AT, (VERSION << 4) | (type & 0xF));
         m.put8(at + FLAGS_AT, flags);
         m.put16(at + CTX_AT, ctx);
@@ -149,7 +149,7 @@ public final class CommonHeader {
 
     /** Writes the checksum of the first {@code bytesWithoutCrc} bytes of the packet behind them. */
     public static void seal(PacketMemory m, int at, int bytesWithoutCrc) {
-        // = MR-2.1-4
+        //= MR-2.1-4
         m.put32(at + bytesWithoutCrc, m.crc32c(at, bytesWithoutCrc));
     }
 

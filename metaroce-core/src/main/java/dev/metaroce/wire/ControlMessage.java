@@ -91,7 +91,7 @@ public final class ControlMessage {
 
     /** Bytes of the packet with its checksum; of a RELEASE, those of one that names no path. */
     public static int bytes(ControlOpcode opcode) {
-        // = MR-2.6-3
+        //= MR-2.6-3
         return switch (opcode) {
             case REQUEST -> REQUEST_BYTES;
             case GRANT -> GRANT_BYTES;
@@ -118,7 +118,7 @@ public final class ControlMessage {
 
     /** Writes a whole REQUEST and returns its bytes. */
     public static int encodeRequest(PacketMemory m, int at, int txTime, RequestFields fields) {
-        // = MR-2.2-7
+        //= MR-2.2-7
         encodeStart(m, at, ControlOpcode.REQUEST, 0, txTime, fields.nonce);
         fields.write(m, at);
         return finish(m, at, bytes(ControlOpcode.REQUEST));
@@ -355,8 +355,8 @@ public final class ControlMessage {
             int cid,
             int epoch,
             int incarnation) {
-        // = MR-2.2-7
-        // = MR-2.6-2
+        //= MR-2.2-7
+        //= MR-2.6-2
         encodeStart(m, at, ControlOpcode.RESET, 0, txTime, proof);
         m.put8(at + RESET_REASON_AT, reason.code());
         m.put8(at + RESET_RESERVED_AT, 0);
@@ -416,8 +416,8 @@ public final class ControlMessage {
      */
     public static boolean wellFormed(PacketMemory m, int at, int totalBytes) {
         ControlOpcode opcode = ControlOpcode.of(CommonHeader.opcode(m, at));
-        // = MR-2.6-1
-        // = MR-2.6-3
+        //= MR-2.6-1
+        //= MR-2.6-3
         if (opcode == null || totalBytes < bytes(opcode)) {
             return false;
         }
@@ -429,8 +429,8 @@ public final class ControlMessage {
     }
 
     private static boolean valuesKnown(PacketMemory m, int at, ControlOpcode opcode) {
-        // = MR-2.6-5
-        // = MR-2.6-6
+        //= MR-2.6-5
+        //= MR-2.6-6
         return switch (opcode) {
             case REQUEST -> m.u16(at + RequestFields.PRIVATE_LENGTH_AT) <= MAX_PRIVATE_BYTES;
             case GRANT ->
@@ -452,7 +452,7 @@ public final class ControlMessage {
     }
 
     static void readPrivate(PacketMemory m, int at, byte[] data, int length) {
-        // = MR-2.6-7
+        //= MR-2.6-7
         m.bytes().get(at, data, 0, length);
     }
 
@@ -471,7 +471,7 @@ public final class ControlMessage {
 
     private static void encodeStart(
             PacketMemory m, int at, ControlOpcode opcode, int ctx, int txTime, long nonce) {
-        // = MR-2.2-8
+        //= MR-2.2-8
         CommonHeader.encode(m, at, PacketType.CTRL.code(), 0, ctx, 0, opcode.code(), 0, 0, txTime);
         m.put64(at + NONCE_AT, nonce);
     }

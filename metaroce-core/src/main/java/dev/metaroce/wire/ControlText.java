@@ -43,7 +43,7 @@ final class ControlText {
                             + (ControlMessage.disconnectFromDialer(m, at)
                                     ? " from dialer"
                                     : " from acceptor");
-            case DISCONNECT_ACK -> "";
+            case DISCONNECT_ACK -> "ended";
         };
     }
 

@@ -132,7 +132,7 @@ public final class DataHeader {
         m.put32(at + LENGTH_AT, (int) length);
         m.put16(at + SLOT_AT, slot);
         m.put8(at + ATTEMPT_AT, attempt);
-        // = MR-2.1-5
+        //= MR-2.1-5
         m.put8(at + RESERVED_AT, 0);
     }
 
@@ -163,22 +163,22 @@ public final class DataHeader {
     public static boolean wellFormed(PacketMemory m, int at, int totalBytes) {
         Opcode op = Opcode.of(CommonHeader.opcode(m, at));
         if (op == null) {
-            // = MR-2.3-1
+            //= MR-2.3-1
             return false;
         }
         int flags = CommonHeader.flags(m, at);
         boolean last = (flags & Flags.LAST) != 0;
         boolean imm = (flags & Flags.IMM) != 0;
-        // = MR-2.3-9
+        //= MR-2.3-9
         if (imm != (last && op.carriesImmediate())) {
             return false;
         }
         if (op == Opcode.SKIP) {
-            // = MR-2.3-10
+            //= MR-2.3-10
             return !last && totalBytes == CommonHeader.MIN_PACKET_BYTES;
         }
         int payload = totalBytes - CommonHeader.TRAILER_BYTES - headerBytes(op, imm);
-        // = MR-2.3-2
+        //= MR-2.3-2
         return payload >= 0 && fitsMessage(m, at, payload, last);
     }
 
@@ -186,13 +186,13 @@ public final class DataHeader {
         long msgOffset = msgOffset(m, at);
         long length = length(m, at);
         long end = msgOffset + payload;
-        // = MR-2.3-5
+        //= MR-2.3-5
         boolean inside = end <= length;
-        // = MR-2.3-6
+        //= MR-2.3-6
         boolean endsAsFlagged = last == (end == length);
-        // = MR-2.3-7
+        //= MR-2.3-7
         boolean progresses = payload > 0 || length == 0;
-        // = MR-2.3-8
+        //= MR-2.3-8
         boolean slotAgrees = (slot(m, at) == NO_SLOT) == (msgOffset == 0 && payload == length);
         return inside && endsAsFlagged && progresses && slotAgrees;
     }

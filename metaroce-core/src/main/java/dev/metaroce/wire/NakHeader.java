@@ -64,7 +64,7 @@ public final class NakHeader {
         m.put32(at + RETRY_AFTER_AT, (int) retryAfterUs);
         m.put8(at + CID_AT, cid);
         m.put8(at + EPOCH_AT, epoch);
-        // = MR-2.1-5
+        //= MR-2.1-5
         m.put16(at + RESERVED_AT, 0);
     }
 
@@ -74,8 +74,8 @@ public final class NakHeader {
      * @param totalBytes bytes of the packet with its checksum, at least 20
      */
     public static boolean wellFormed(PacketMemory m, int at, int totalBytes) {
-        // = MR-2.5-2
-        // = MR-2.5-3
+        //= MR-2.5-2
+        //= MR-2.5-3
         return totalBytes == PACKET_BYTES && NakCode.of(CommonHeader.opcode(m, at)) != null;
     }
 }

@@ -16,19 +16,19 @@ public final class PacketDoor {
      * @param bytes length of the datagram
      */
     public static DoorVerdict check(PacketMemory m, int at, int bytes) {
-        // = MR-2.1-7
+        //= MR-2.1-7
         if (bytes < CommonHeader.MIN_PACKET_BYTES) {
             return DoorVerdict.TOO_SHORT;
         }
-        // = MR-2.2-2
+        //= MR-2.2-2
         if (CommonHeader.version(m, at) != CommonHeader.VERSION) {
             return DoorVerdict.BAD_VERSION;
         }
-        // = MR-2.1-4
+        //= MR-2.1-4
         if (!CommonHeader.crcOk(m, at, bytes)) {
             return DoorVerdict.BAD_CRC;
         }
-        // = MR-2.1-3
+        //= MR-2.1-3
         boolean ok = bytes <= CommonHeader.MAX_PACKET_BYTES && wellFormed(m, at, bytes);
         return ok ? DoorVerdict.OK : DoorVerdict.MALFORMED;
     }
@@ -39,7 +39,7 @@ public final class PacketDoor {
      * version 1 has them.
      */
     public static boolean isForeignRequest(PacketMemory m, int at, int bytes) {
-        // = MR-2.1-10
+        //= MR-2.1-10
         return bytes >= ControlMessage.bytes(ControlOpcode.REQUEST)
                 && CommonHeader.version(m, at) != CommonHeader.VERSION
                 && CommonHeader.type(m, at) == PacketType.CTRL.code()
@@ -50,7 +50,7 @@ public final class PacketDoor {
     private static boolean wellFormed(PacketMemory m, int at, int bytes) {
         PacketType type = PacketType.of(CommonHeader.type(m, at));
         if (type == null) {
-            // = MR-2.2-3
+            //= MR-2.2-3
             return false;
         }
         return switch (type) {
@@ -58,7 +58,7 @@ public final class PacketDoor {
             case ACK -> AckHeader.wellFormed(m, at, bytes);
             case NAK -> NakHeader.wellFormed(m, at, bytes);
             case CTRL -> ControlMessage.wellFormed(m, at, bytes);
-            // = MR-2.7-1
+            //= MR-2.7-1
             case PROBE -> bytes == CommonHeader.MIN_PACKET_BYTES;
         };
     }

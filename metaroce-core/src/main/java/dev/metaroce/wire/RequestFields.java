@@ -149,7 +149,7 @@ public final class RequestFields {
         m.put32(at + RESERVED_AT, 0);
         m.put64(at + COOKIE_AT, cookie);
         ControlMessage.writePrivate(m, at + PRIVATE_DATA_AT, privateData, privateLength);
-        // = MR-2.6-4
+        //= MR-2.6-4
         for (int i = PADDING_AT; i < END_AT; i += Long.BYTES) {
             m.put64(at + i, 0);
         }

@@ -14,7 +14,7 @@ import java.util.regex.Pattern;
  *
  * <ul>
  *   <li>{@code **MR-4.2-3**} in docs/protocol.md states a requirement;
- *   <li>{@code // = MR-4.2-3} in main code marks the line that enforces it;
+ *   <li>{@code //= MR-4.2-3} in main code marks the line that enforces it;
  *   <li>any mention in test code says which test covers it;
  *   <li>any mention in docs/spec-exceptions.md says why neither exists.
  * </ul>
@@ -26,7 +26,7 @@ record SpecMarks(SourceTree tree) {
     private static final String ID = "MR-[0-9A-Z]+(?:\\.[0-9]+)*-[0-9]+";
     private static final Pattern MENTION = Pattern.compile("\\b(" + ID + ")\\b");
     private static final Pattern STATEMENT = Pattern.compile("\\*\\*(" + ID + ")\\*\\*");
-    private static final Pattern MARK_LINE = Pattern.compile("^\\s*// =(.*)$");
+    private static final Pattern MARK_LINE = Pattern.compile("^\\s*//=(.*)$");
 
     /** Nothing can be checked before the protocol document exists. */
     boolean canCheck() {
@@ -53,7 +53,7 @@ record SpecMarks(SourceTree tree) {
         for (String id : stated) {
             if (!uses.containsKey(id)) {
                 problems.add(
-                        "%s: %s has no // = mark in code, no mention in a test and no entry in %s"
+                        "%s: %s has no //= mark in code, no mention in a test and no entry in %s"
                                 .formatted(PROTOCOL, id, EXCEPTIONS));
             }
         }
@@ -85,7 +85,7 @@ record SpecMarks(SourceTree tree) {
             if (mark.matches()) {
                 String where = file.name() + ":" + (i + 1);
                 if (!collect(mark.group(1), where, uses)) {
-                    problems.add(where + ": a // = mark without a requirement id");
+                    problems.add(where + ": a //= mark without a requirement id");
                 }
             }
         }

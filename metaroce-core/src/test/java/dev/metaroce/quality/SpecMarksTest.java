@@ -27,7 +27,7 @@ class SpecMarksTest {
         write(
                 SpecMarks.PROTOCOL,
                 "**MR-4.2-3** a. **MR-4.2-4** b. **MR-A.1-1** c, as MR-4.2-3 says.");
-        write("m/src/main/java/A.java", "class A {\n    // = MR-4.2-3\n}\n");
+        write("m/src/main/java/A.java", "class A {\n    //= MR-4.2-3\n}\n");
         write("m/src/test/java/ATest.java", "/** MR-4.2-4 */ class ATest {}\n");
         write(SpecMarks.EXCEPTIONS, "- MR-A.1-1: needs hardware.\n");
 
@@ -40,18 +40,18 @@ class SpecMarksTest {
         write(
                 "m/src/main/java/A.java",
                 "class A {\n"
-                        + "    // = MR-1-2\n"
-                        + "    // = MR-9-9\n"
-                        + "    // = later\n"
+                        + "    //= MR-1-2\n"
+                        + "    //= MR-9-9\n"
+                        + "    //= later\n"
                         + "    // MR-1-1 is no mark\n"
                         + "}\n");
 
         assertThat(new SpecMarks(new SourceTree(scratch)).check())
                 .containsExactlyInAnyOrder(
                         "docs/protocol.md: MR-1-2 is stated twice",
-                        "m/src/main/java/A.java:4: a // = mark without a requirement id",
+                        "m/src/main/java/A.java:4: a //= mark without a requirement id",
                         "m/src/main/java/A.java:3: MR-9-9 is not a requirement of docs/protocol.md",
-                        "docs/protocol.md: MR-1-1 has no // = mark in code, no mention in a test"
+                        "docs/protocol.md: MR-1-1 has no //= mark in code, no mention in a test"
                                 + " and no entry in docs/spec-exceptions.md");
     }
 

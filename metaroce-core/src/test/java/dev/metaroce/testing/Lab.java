@@ -94,8 +94,8 @@ public final class Lab {
         }
 
         /**
-         * What the key source gives next: the key of the next region registered, or the first PSN of
-         * the next grant.
+         * What the key source gives next: the key of the next region registered, or the first PSN
+         * of the next grant.
          */
         public void forceKey(int key) {
             forcedKeys.add(key);
@@ -254,8 +254,8 @@ public final class Lab {
     }
 
     /**
-     * A node takes all datagrams that arrive within this time before it answers any, as a driver does
-     * that receives in batches. Negative, the default: it answers each.
+     * A node takes all datagrams that arrive within this time before it answers any, as a driver
+     * does that receives in batches. Negative, the default: it answers each.
      */
     public void coalesceNs(long ns) {
         coalesceNs = ns;

@@ -142,9 +142,7 @@ public final class Pair {
 
     /** Posts a receive into the server's region. */
     public void receive(int stream, long wrId, long offset, long length) {
-        must(
-                wrId,
-                serverEnd.pairs.get(stream).postReceive(wrId, serverEnd.region, offset, length));
+        must(wrId, serverEnd.pairs.get(stream).postReceive(wrId, serverEnd.region, offset, length));
     }
 
     /** A post that has to be taken. */

@@ -4,6 +4,7 @@ import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.wire.ControlOpcode;
 import dev.metaroce.wire.PacketMemory;
 import dev.metaroce.wire.PacketType;
+
 import java.nio.ByteBuffer;
 
 /** Reads and changes the bytes of a packet on its way, for faults in a {@link Lab}. */

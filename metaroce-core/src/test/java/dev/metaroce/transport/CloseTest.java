@@ -10,10 +10,12 @@ import dev.metaroce.wire.ControlMessage;
 import dev.metaroce.wire.ControlOpcode;
 import dev.metaroce.wire.PacketMemory;
 import dev.metaroce.wire.ResetReason;
+
+import org.junit.jupiter.api.Test;
+
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import org.junit.jupiter.api.Test;
 
 /** Closing a connection, whatever it is doing. */
 class CloseTest {

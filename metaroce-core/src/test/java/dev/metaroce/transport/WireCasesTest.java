@@ -14,16 +14,18 @@ import dev.metaroce.wire.ControlOpcode;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.Profile;
 import dev.metaroce.wire.SamplePackets;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** Cases W03 to W08: what a live endpoint does with odd packets, sizes and sequence numbers. */
 class WireCasesTest {
@@ -46,7 +48,8 @@ class WireCasesTest {
         long toStranger = countAnswersToStranger(pair, prefixes);
         pair.expectSends(1, SECOND);
 
-        long refused = pair.server.count(CounterId.MALFORMED) + pair.server.count(CounterId.BAD_CRC);
+        long refused =
+                pair.server.count(CounterId.MALFORMED) + pair.server.count(CounterId.BAD_CRC);
         assertThat(refused).isEqualTo(prefixes.size());
         assertThat(toStranger).isZero();
         assertThat(pair.mismatch()).isEqualTo(-1);
@@ -117,8 +120,15 @@ class WireCasesTest {
     }
 
     private static void checkPlaced(
-            MemorySegment from, long at, MemorySegment to, long toAt, int size, int room, byte rest) {
-        assertThat(MemorySegment.mismatch(from, at, at + size, to, toAt, toAt + size)).isEqualTo(-1);
+            MemorySegment from,
+            long at,
+            MemorySegment to,
+            long toAt,
+            int size,
+            int room,
+            byte rest) {
+        assertThat(MemorySegment.mismatch(from, at, at + size, to, toAt, toAt + size))
+                .isEqualTo(-1);
         for (long i = size; i < room; i++) {
             assertThat(to.get(ValueLayout.JAVA_BYTE, toAt + i)).isEqualTo(rest);
         }
@@ -233,7 +243,12 @@ class WireCasesTest {
         int next = first + 32;
         long before = pair.client.count(CounterId.ACKS_STALE);
         int[] absurd = {
-            first - 1, first - 2, first - (1 << 31), next + 1, next + (1 << 31) - 1, next + (1 << 30)
+            first - 1,
+            first - 2,
+            first - (1 << 31),
+            next + 1,
+            next + (1 << 31) - 1,
+            next + (1 << 30)
         };
         for (int cum : absurd) {
             byte[] forged = Arrays.copyOf(pattern.bytes, pattern.bytes.length);
@@ -279,8 +294,12 @@ class WireCasesTest {
                 long end = at + sizes[i % sizes.length];
                 assertThat(
                                 MemorySegment.mismatch(
-                                        pair.clientEnd.region.segment(), at, end,
-                                        pair.serverEnd.region.segment(), at, end))
+                                        pair.clientEnd.region.segment(),
+                                        at,
+                                        end,
+                                        pair.serverEnd.region.segment(),
+                                        at,
+                                        end))
                         .isEqualTo(-1);
             }
         }

@@ -53,14 +53,18 @@ class PacketViewTest {
                         CTRL DENY ctx 0xbeef nonce 0x102030405060708 COOKIE versions 0x2 \
                         retry 2000us cookie 0x4142434445464748
                         CTRL RELEASE ctx 0x709 nonce 0x102030405060708 endpoint \
-                        0x1112131415161718 CLOSE final 1 4294967295 270544967
+                        0x1112131415161718 src 4660 final 1 4294967295 270544967
                         CTRL RELEASE_ACK ctx 0xbeef nonce 0x102030405060708 cid 7/9
                         CTRL RECLAIM ctx 0xbeef nonce 0x102030405060708 cid 7/9 QUOTA \
                         deadline 5000us
                         CTRL KEEPALIVE ctx 0xbeef nonce 0x102030405060708 cid 7/9
                         CTRL KEEPALIVE_ACK ctx 0x709 nonce 0x102030405060708 endpoint \
                         0x1112131415161718
-                        CTRL RESET ctx 0x0 nonce 0x0 cid 7/9 EPOCH incarnation 0xb1b2b3b4
+                        CTRL RESET ctx 0x0 nonce 0x210203047 cid 7/9 EPOCH incarnation 0xb1b2b3b4
+                        CTRL DISCONNECT ctx 0x3031 nonce 0x102030405060708 endpoint \
+                        0x1112131415161718 \
+                        connection 0x2122232425262728 from dialer
+                        CTRL DISCONNECT_ACK ctx 0x3031 nonce 0x102030405060708 ended
                         """);
     }
 

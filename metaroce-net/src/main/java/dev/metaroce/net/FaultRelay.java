@@ -163,8 +163,8 @@ public final class FaultRelay implements AutoCloseable {
 
     private void rest() throws IOException {
         long waitNs = Math.min(store.untilDueNs(System.nanoTime()), IDLE_CHECK_NS);
-        // A command's wake-up may have been used up by the look before this.
-        if (waitNs <= 0 || !commands.isEmpty()) {
+        // The wake-up of a command or of the end may have been used up by the look before this.
+        if (waitNs <= 0 || closed || !commands.isEmpty()) {
             return;
         }
         if (waitNs < AWAKE_NS) {
