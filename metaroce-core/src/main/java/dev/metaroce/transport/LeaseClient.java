@@ -412,7 +412,7 @@ final class LeaseClient {
             device.event(
                     nowNs, EventId.LEASE_LOST, c.index, cid, ControlMessage.resetReason(m, at));
             boolean unused = ControlMessage.resetReason(m, at) == ResetReason.UNUSED.code();
-            if (unused || lease.isAllAcked()) {
+            if (unused || lease.isAllAcked() || isRepeatable(c)) {
                 //= MR-3.3-6
                 restartStreams(c);
                 dropLease(c);
@@ -424,7 +424,17 @@ final class LeaseClient {
         }
     }
 
-    /** Nothing of the lost lease was accepted: all of it is sent again under the next one. */
+    /** True when what is in doubt may be done twice: WRITEs that no application was told of. */
+    private static boolean isRepeatable(TransportConnection c) {
+        for (Stream stream : c.streams()) {
+            if (!stream.isRepeatable()) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Whatever of the lost lease is not acknowledged is sent again under the next one. */
     private static void restartStreams(TransportConnection c) {
         for (Stream stream : c.streams()) {
             stream.restart();
@@ -517,13 +527,15 @@ final class LeaseClient {
 
     private static String progressText(long nowNs, TransportConnection c) {
         TxLease lease = c.lease;
-        return " (lease "
-                + (lease == null ? "none" : lease.cid + "/" + lease.epoch)
-                + ", last answer "
-                + (nowNs - c.heardNs) / 1_000_000
-                + " ms ago, attempts "
-                + c.attempts
-                + ")";
+        StringBuilder text = new StringBuilder(" (");
+        text.append(lease == null ? "no lease" : "cid " + lease.cid + "/" + lease.epoch);
+        text.append(", ").append(c.leaseState);
+        text.append(", last answer ").append((nowNs - c.heardNs) / 1_000_000).append(" ms ago");
+        text.append(", attempt ").append(c.attempts);
+        for (int i = 0; lease != null && i < lease.pathCount; i++) {
+            text.append(lease.paths[i].isAllAcked() ? "" : ", path " + i + " " + lease.paths[i]);
+        }
+        return text.append(')').toString();
     }
 
     private void end(

@@ -2,6 +2,7 @@ package dev.metaroce.transport;
 
 import dev.metaroce.event.CounterId;
 import dev.metaroce.event.EventId;
+import dev.metaroce.util.WindowBitmap;
 import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.wire.ControlMessage;
 import dev.metaroce.wire.ControlOpcode;
@@ -29,7 +30,6 @@ final class LeaseServer {
     private static final long LINE_PERIOD_NS = 1_000_000;
     private static final long RESET_PERIOD_NS = 100_000;
     private static final int RESET_BURST = 256;
-    private static final int NO_EPOCH = -1;
     private static final long DENY_RETRY_US = 5_000;
     private static final int VERSIONS = 1 << CommonHeader.VERSION;
 
@@ -42,7 +42,12 @@ final class LeaseServer {
     private final WaitingLine line;
     private final ReceiverShares shares;
     private final RequestFields request = new RequestFields();
-    private final int[] unusedEpoch;
+
+    /**
+     * Per context a bit for each epoch whose latest grant was taken back before any packet came.
+     */
+    private final long[] unusedGrants;
+
     private long resetNs;
     private int resetTokens = RESET_BURST;
 
@@ -59,8 +64,7 @@ final class LeaseServer {
         this.shares = shares;
         limits = device.limits;
         line = new WaitingLine(limits.maxWaiters());
-        unusedEpoch = new int[limits.contexts()];
-        Arrays.fill(unusedEpoch, NO_EPOCH);
+        unusedGrants = new long[limits.contexts() * WindowBitmap.WORDS];
     }
 
     RxContexts contexts() {
@@ -256,9 +260,7 @@ final class LeaseServer {
                 device.keySource.getAsInt(),
                 nowNs);
         line.drop(ticket);
-        if (unusedEpoch[cid] == pool.epoch(cid)) {
-            unusedEpoch[cid] = NO_EPOCH;
-        }
+        WindowBitmap.unset(unusedGrants, cid * WindowBitmap.WORDS, pool.epoch(cid));
         peers.hold(peer, 1);
         connection.rxCid = cid;
         connection.rxLease++;
@@ -546,21 +548,29 @@ final class LeaseServer {
             return;
         }
         long silenceNs = contexts.silenceNs(cid, nowNs);
-        if (pool.state(cid) == SlotState.GRANTED) {
-            if (silenceNs >= limits.grantUnusedNs() - 4096) {
+        boolean unused = pool.state(cid) == SlotState.GRANTED;
+        boolean tooLong = unused && silenceNs >= limits.grantUnusedNs() - 4096 && isShort();
+        //= MR-3.3-5
+        if (tooLong || silenceNs >= 2 * limits.silenceNs()) {
+            if (unused) {
                 //= MR-3.3-4
-                unusedEpoch[cid] = pool.epoch(cid);
-                expire(nowNs, cid, CounterId.GRANT_UNUSED);
-                return;
+                WindowBitmap.set(unusedGrants, cid * WindowBitmap.WORDS, pool.epoch(cid));
             }
-        } else if (silenceNs >= 2 * limits.silenceNs()) {
-            //= MR-3.3-5
-            expire(nowNs, cid, CounterId.EXPIRED);
+            expire(nowNs, cid, unused ? CounterId.GRANT_UNUSED : CounterId.EXPIRED);
             return;
-        } else if (silenceNs >= limits.silenceNs() - 4096) {
+        }
+        if (silenceNs >= limits.silenceNs() - 4096) {
             sendKeepalive(cid);
         }
         armLife(nowNs, cid);
+    }
+
+    /** True when someone lacks a context and none is on its way back. */
+    private boolean isShort() {
+        return switch (limits.policy()) {
+            case QUEUE -> pool.waiting() > pool.quarantined() + line.reclaiming();
+            case DENY -> pool.free() == 0;
+        };
     }
 
     private void sendKeepalive(int cid) {
@@ -635,14 +645,37 @@ final class LeaseServer {
             int token = CommonHeader.ctx(m, at);
             ResetReason reason =
                     wasUnused(token) ? ResetReason.UNUSED : ResetReason.UNKNOWN_CONTEXT;
-            device.send(ControlOpcode.RESET, to, null, 0, proof, token, reason.code(), 0);
+            device.send(
+                    ControlOpcode.RESET,
+                    holderOf(token, to),
+                    null,
+                    0,
+                    proof,
+                    token,
+                    reason.code(),
+                    0);
         }
+    }
+
+    /**
+     * Where the holder of an ended lease listens: its own port when it is the last holder of the
+     * slot and still known, else the port the stale packet came from.
+     */
+    private NetAddress holderOf(int token, NetAddress from) {
+        int cid = CommonHeader.cid(token);
+        NetAddress last =
+                cid < limits.contexts() && pool.epoch(cid) == CommonHeader.epoch(token)
+                        ? peers.address(contexts.peer(cid))
+                        : null;
+        return last != null && last.sameHost(from) ? last : from;
     }
 
     /** True when the grant of this token was taken back before any packet came. */
     private boolean wasUnused(int token) {
         int cid = CommonHeader.cid(token);
-        return cid < limits.contexts() && unusedEpoch[cid] == CommonHeader.epoch(token);
+        return cid < limits.contexts()
+                && WindowBitmap.get(
+                        unusedGrants, cid * WindowBitmap.WORDS, CommonHeader.epoch(token));
     }
 
     /** The connection ended: its context, or its place in the line, is free. */

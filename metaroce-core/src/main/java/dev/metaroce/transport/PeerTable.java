@@ -125,7 +125,8 @@ final class PeerTable {
         return incarnation[peer];
     }
 
+    /** Where the endpoint was heard last; null for entry -1. */
     @Nullable NetAddress address(int peer) {
-        return address[peer];
+        return peer < 0 ? null : address[peer];
     }
 }

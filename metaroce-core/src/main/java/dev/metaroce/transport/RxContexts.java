@@ -4,6 +4,8 @@ import dev.metaroce.util.WindowBitmap;
 
 import org.jspecify.annotations.Nullable;
 
+import java.util.Arrays;
+
 /**
  * The receive contexts of a device, indexed by CID: all that a target remembers of its active
  * senders, packed into one array whose size depends on the limits only. Allocated when the first
@@ -84,6 +86,7 @@ final class RxContexts {
             messages = new long[contexts * openMessages];
             connections = new TransportConnection[contexts];
             peers = new int[contexts];
+            Arrays.fill(peers, -1);
         }
         int at = cid * stride;
         words[at] = nonce;
@@ -118,8 +121,9 @@ final class RxContexts {
         return cid < connections.length ? connections[cid] : null;
     }
 
+    /** Entry in the peer table of the present or last holder; -1 when there was none. */
     int peer(int cid) {
-        return peers[cid];
+        return cid < peers.length ? peers[cid] : -1;
     }
 
     long nonce(int cid) {

@@ -230,6 +230,17 @@ public final class Stream {
         return true;
     }
 
+    /** True when every request on the way is a WRITE without immediate. */
+    boolean isRepeatable() {
+        long end = sendOffset > 0 ? sendSeq + 1 : sendSeq;
+        for (long seq = headSeq; seq < end; seq++) {
+            if (opcode(seq) != Opcode.WRITE) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     /** What is not completed is sent from its start, under the next lease. */
     void restart() {
         if (!error) {

@@ -340,4 +340,19 @@ final class TxPath {
             noteDelivered(probeOrder + guardPackets);
         }
     }
+
+    @Override
+    public String toString() {
+        return (nextPsn - una)
+                + " packets open, "
+                + state.inFlight()
+                + " in flight, "
+                + lostCount
+                + " lost, "
+                + deferredCount
+                + " deferred, "
+                + state.timeouts()
+                + " time-outs, route "
+                + state.route();
+    }
 }

@@ -56,12 +56,22 @@ public final class RdmaDevice implements AutoCloseable {
         return connection;
     }
 
-    /** Offers a service. The handler is called on the engine's thread for each new connection. */
+    /**
+     * Offers a service. The handler is called on the engine's thread for each new connection; when
+     * it throws, the connection is refused and the driver reports the failure.
+     */
     public void listen(long serviceId, ConnectionHandler handler) {
         engine.listen(
                 serviceId,
-                (transport, privateData) ->
-                        handler.onRequest(new Connection(this, transport), privateData));
+                (transport, privateData) -> {
+                    try {
+                        return handler.onRequest(new Connection(this, transport), privateData);
+                    } catch (RuntimeException e) {
+                        // A stranger's request must not stop the device, whatever the handler does.
+                        driver.handlerFailed(e);
+                        return null;
+                    }
+                });
         driver.wake();
     }
 

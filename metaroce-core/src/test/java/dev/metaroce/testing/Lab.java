@@ -167,6 +167,11 @@ public final class Lab {
         }
 
         @Override
+        public void handlerFailed(RuntimeException cause) {
+            throw cause;
+        }
+
+        @Override
         public void close() {
             kill();
         }
