@@ -212,6 +212,9 @@ final class LeaseClient {
             case NO_SERVICE -> {
                 if (!c.established) {
                     waitAndAskAgain(nowNs, c, 50_000_000, reason);
+                } else if (!c.dialer && c.leaseNumber == 0) {
+                    // Our GRANT, by which the dialler learns that we accepted, is still on its way.
+                    waitAndAskAgain(nowNs, c, FIRST_RETRY_NS, reason);
                 } else {
                     fail(nowNs, c, "the peer does not know this connection (restarted?)");
                 }
