@@ -12,7 +12,9 @@ public final class PathState {
     /** Packets of one path that may be unacknowledged at once: the span of a SACK. */
     public static final int MAX_WINDOW_PACKETS = 256;
 
-    /** Longest wait for an answer, so that several fit into the time after which a sender gives up. */
+    /**
+     * Longest wait for an answer, so that several fit into the time after which a sender gives up.
+     */
     private static final long MAX_WAIT_NS = 1_000_000_000;
 
     private final CongestionControl congestion = new EcnAimd(MAX_WINDOW_PACKETS);
@@ -86,9 +88,9 @@ public final class PathState {
     }
 
     /**
-     * Leaves a dead route. The window starts anew; the round-trip time stays until the new route gives
-     * a sample, as the only guess there is. The new route may be dead too, so waits start at the
-     * time-out again, but a little longer with every move.
+     * Leaves a dead route. The window starts anew; the round-trip time stays until the new route
+     * gives a sample, as the only guess there is. The new route may be dead too, so waits start at
+     * the time-out again, but a little longer with every move.
      */
     public void moveTo(int newRoute, int windowPackets) {
         route = newRoute;

@@ -35,7 +35,9 @@ class PathStateTest {
         assertThat(waitNs()).isEqualTo(2 * MS + 2 * ACK_DELAY_NS);
     }
 
-    /** Several routes may be dead at once: the next ones are tried as fast as the first was left. */
+    /**
+     * Several routes may be dead at once: the next ones are tried as fast as the first was left.
+     */
     @Test
     void deadRoutesAreLeftOneAfterTheOtherWellBeforeAnyoneGivesUp() {
         path.reset(1, 32);

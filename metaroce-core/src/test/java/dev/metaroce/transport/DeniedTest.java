@@ -7,9 +7,9 @@ import dev.metaroce.testing.Lab;
 import dev.metaroce.testing.Pair;
 import dev.metaroce.verbs.Connection;
 
-import java.util.Objects;
-
 import org.junit.jupiter.api.Test;
+
+import java.util.Objects;
 
 /** Initiators that are refused for a while. */
 class DeniedTest {
@@ -17,8 +17,8 @@ class DeniedTest {
     private static final long SECOND = 1_000 * MS;
 
     /**
-     * The only context is held for two seconds. The time spent refused is not a round-trip time, else
-     * the first time-out after the grant would take as long.
+     * The only context is held for two seconds. The time spent refused is not a round-trip time,
+     * else the first time-out after the grant would take as long.
      */
     @Test
     void theTimeSpentRefusedIsNoRoundTripTime() {

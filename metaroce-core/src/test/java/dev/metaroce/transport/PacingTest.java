@@ -12,7 +12,9 @@ class PacingTest {
     private static final long MS = 1_000_000;
     private static final long SECOND = 1_000 * MS;
 
-    /** 1 MiB at 95 % of 50 Mb/s takes 177 ms; everything sent is acknowledged between two packets. */
+    /**
+     * 1 MiB at 95 % of 50 Mb/s takes 177 ms; everything sent is acknowledged between two packets.
+     */
     @Test
     void aSenderThatMayNotSendYetIsWokenWhenItMay() {
         DeviceLimits limits =
