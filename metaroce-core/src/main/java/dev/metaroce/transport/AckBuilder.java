@@ -28,6 +28,7 @@ final class AckBuilder {
     private final ReceiverShares shares;
     private final CidPool pool;
     private final int[] due;
+    private int turn;
     private int dueHead;
     private int dueCount;
 
@@ -128,7 +129,7 @@ final class AckBuilder {
             return 0;
         }
         PacketMemory m = batch.memory();
-        int route = 1 + nakFields[at + 1] % device.limits.maxPaths();
+        int route = route(cid, nakFields[at + 1]);
         int to = batch.append(connection.peer, route, false, NakHeader.PACKET_BYTES);
         CommonHeader.encode(
                 m,
@@ -154,6 +155,19 @@ final class AckBuilder {
         return 1;
     }
 
+    /**
+     * The route of an answer: that of its path, which keeps round trips even. When answers seem to
+     * get lost they take all routes in turn, because one may be dead in this direction alone, and
+     * the initiator can only change its own.
+     */
+    private int route(int cid, int path) {
+        if (!contexts.has(cid, RxContexts.ANSWERS_MISSED)) {
+            return 1 + path;
+        }
+        turn = turn % device.limits.routes() + 1;
+        return turn;
+    }
+
     private int sendAck(long nowNs, int cid, TxBatch batch) {
         TransportConnection connection = contexts.connection(cid);
         int mask = connection == null ? 0 : contexts.ackMask(cid);
@@ -172,7 +186,7 @@ final class AckBuilder {
                         + count * AckHeader.RECORD_BYTES
                         + holes * AckHeader.SACK_BYTES;
         PacketMemory m = batch.memory();
-        int route = 1 + Integer.numberOfTrailingZeros(mask);
+        int route = route(cid, Integer.numberOfTrailingZeros(mask));
         int at = batch.append(connection.peer, route, false, body + CommonHeader.TRAILER_BYTES);
         CommonHeader.encode(
                 m,

@@ -70,6 +70,10 @@ final class LeaseClient {
     }
 
     private void request(long nowNs, TransportConnection c) {
+        if (c.leaseState != LeaseState.WAITING) {
+            c.wantedNs = nowNs;
+        }
+        c.answeredNs = 0;
         c.nonce = nextNonce++;
         c.attempts = 0;
         c.askedNs = nowNs;
@@ -153,10 +157,9 @@ final class LeaseClient {
         int mtu = Math.min(grant.mtu, limits.payloadMtu());
         lease.start(grant.initialPsn, mtu, Math.clamp(grant.openMessages, 1, 1024));
         lease.allow(grant.windowKib, grant.rateHint);
-        if (c.attempts == 1 && c.leaseState == LeaseState.REQUESTED) {
-            for (int i = 0; i < lease.pathCount; i++) {
-                lease.states[i].rtt().onSample(Math.max(1, nowNs - c.askedNs));
-            }
+        noteAnswer(nowNs, c);
+        for (int i = 0; i < lease.pathCount; i++) {
+            lease.states[i].rtt().onSample(c.answeredNs);
         }
         c.lease = lease;
         c.leaseNumber++;
@@ -177,6 +180,16 @@ final class LeaseClient {
         afterProgress(nowNs, c);
     }
 
+    /**
+     * The first answer gives a first idea of the round trip. It is too long when an earlier copy of
+     * the request was lost, which costs a little patience; none at all would cost a second.
+     */
+    private static void noteAnswer(long nowNs, TransportConnection c) {
+        if (c.answeredNs == 0) {
+            c.answeredNs = Math.max(1, nowNs - c.askedNs);
+        }
+    }
+
     private TxLease takeLease(NetAddress peer) {
         TxLease lease = spareCount > 0 ? spare[--spareCount] : null;
         return lease == null ? new TxLease(limits.maxPaths(), peer) : lease;
@@ -187,6 +200,7 @@ final class LeaseClient {
         if (c != null) {
             c.leaseState = LeaseState.QUEUED;
             c.heardNs = nowNs;
+            noteAnswer(nowNs, c);
             c.retryNs = nowNs + QUEUED_ASK_NS;
             device.event(
                     nowNs,
@@ -212,6 +226,9 @@ final class LeaseClient {
             case NO_SERVICE -> {
                 if (!c.established) {
                     waitAndAskAgain(nowNs, c, 50_000_000, reason);
+                } else if (!c.dialer && c.leaseNumber == 0) {
+                    // Our GRANT, by which the dialler learns that we accepted, is still on its way.
+                    waitAndAskAgain(nowNs, c, FIRST_RETRY_NS, reason);
                 } else {
                     fail(nowNs, c, "the peer does not know this connection (restarted?)");
                 }
@@ -232,7 +249,7 @@ final class LeaseClient {
 
     private void waitAndAskAgain(
             long nowNs, TransportConnection c, long waitNs, DenyReason reason) {
-        if (nowNs - c.askedNs >= limits.giveUpNs()) {
+        if (nowNs - c.wantedNs >= limits.giveUpNs()) {
             fail(nowNs, c, "the peer denied a context for too long: " + reason);
             return;
         }
@@ -584,11 +601,16 @@ final class LeaseClient {
             }
             quiet &= path.isAllAcked();
         }
-        long limitNs =
-                quiet
-                        ? c.idleSinceNs + limits.lingerNs() - nowNs
-                        : c.heardNs + limits.giveUpNs() - nowNs;
-        return nowNs + Math.min(next, limitNs);
+        long pauseNs = lease.pacer.nextSendNs(nowNs) - nowNs;
+        if (pauseNs > 0) {
+            next = Math.min(next, pauseNs);
+        }
+        if (!quiet) {
+            next = Math.min(next, c.heardNs + limits.giveUpNs() - nowNs);
+        } else if (!c.hasUnsent()) {
+            next = Math.min(next, c.idleSinceNs + limits.lingerNs() - nowNs);
+        }
+        return nowNs + next;
     }
 
     private long probeDeadlineNs(TxPath path) {
@@ -605,11 +627,7 @@ final class LeaseClient {
                     sendRequest(nowNs, c);
                 }
             }
-            case WAITING -> {
-                long askedNs = c.askedNs;
-                request(nowNs, c);
-                c.askedNs = askedNs;
-            }
+            case WAITING -> request(nowNs, c);
             case RELEASING -> {
                 if (c.attempts >= MAX_RELEASE_TRIES) {
                     released(nowNs, c);

@@ -64,6 +64,7 @@ final class Responder {
             case DUPLICATE -> {
                 counters.increment(CounterId.DUPLICATES);
                 leases.heard(nowNs, cid);
+                contexts.set(cid, RxContexts.ANSWERS_MISSED);
                 acks.oweNow(cid, path);
             }
             case STALE_CONTEXT -> {
@@ -310,6 +311,7 @@ final class Responder {
         contexts.arrived(
                 cid, path, CommonHeader.txTime(m, at), CommonHeader.toTxTime(nowNs), false);
         contexts.notePathProbe(cid, path);
+        contexts.set(cid, RxContexts.ANSWERS_MISSED);
         acks.oweNow(cid, path);
     }
 }

@@ -42,6 +42,9 @@ final class RxContexts {
     /** Flag, profile S: the present gap was reported. */
     static final int NAK_SENT = 16;
 
+    /** Flag: the holder repeated itself or asked, so answers may be lost on their route. */
+    static final int ANSWERS_MISSED = 32;
+
     private static final int BITMAP = 2;
     private static final int COARSE_SHIFT = 12;
 

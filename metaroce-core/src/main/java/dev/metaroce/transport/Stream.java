@@ -45,7 +45,6 @@ public final class Stream {
     private final WorkQueue receiveQueue;
     private final CompletionRing sendRing;
     private final CompletionRing receiveRing;
-    private volatile Object attachment = this;
     private boolean error;
 
     // Initiator. Slots headSeq..sendSeq-1 are sent, sendSeq is being cut at sendOffset.
@@ -138,11 +137,8 @@ public final class Stream {
 
     /** Sets what completions name as their owner; once, before work is posted. */
     public void attach(Object pair) {
-        attachment = pair;
-    }
-
-    public Object attachment() {
-        return attachment;
+        sendQueue.owner(pair);
+        receiveQueue.owner(pair);
     }
 
     public TransportConnection connection() {

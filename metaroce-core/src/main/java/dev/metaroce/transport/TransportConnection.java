@@ -54,7 +54,16 @@ public final class TransportConnection {
     int leaseNumber;
     long nonce;
     int attempts;
+
+    /** When the present request was sent first. */
     long askedNs;
+
+    /** Since when a lease is wanted, refusals included. */
+    long wantedNs;
+
+    /** From the present request to its first answer; 0 before that. */
+    long answeredNs;
+
     long retryNs;
     long heardNs;
     long idleSinceNs;

@@ -64,6 +64,7 @@ final class TxLease {
         pathCount = count;
         selective = sack;
         selector.reset();
+        pacer.reset();
         inFlightBytes = 0;
         openCount = 0;
         slotWanted = false;

@@ -186,6 +186,7 @@ public final class Lab {
 
     private static final int ROUTES = 64;
     private static final int MAX_DATAGRAMS_PER_TURN = 64;
+    private static final int MAX_STEPS_AT_ONE_TIME = 100_000;
 
     private final Rng rng;
     private final List<Node> nodes = new ArrayList<>();
@@ -198,6 +199,8 @@ public final class Lab {
                     Comparator.<Packet>comparingLong(p -> p.dueNs).thenComparingLong(p -> p.order));
     private final PacketMemory inbox = new PacketMemory(1 << 16);
     private long nowNs = 1_000_000_000L;
+    private long lastStepNs;
+    private int standing;
     private long order;
     private long latencyNs = 5_000;
     private long bitsPerSecond;
@@ -357,6 +360,12 @@ public final class Lab {
 
     /** One event: posted work, one packet or one deadline. False when nothing is left to happen. */
     public boolean step() {
+        standing = nowNs == lastStepNs ? standing + 1 : 0;
+        lastStepNs = nowNs;
+        if (standing > MAX_STEPS_AT_ONE_TIME) {
+            throw new AssertionError(
+                    "time stands still: an engine asks to be called for ever" + dump());
+        }
         while (!rung.isEmpty()) {
             rung.poll().pump();
         }
