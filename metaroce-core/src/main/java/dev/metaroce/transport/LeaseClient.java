@@ -44,6 +44,7 @@ final class LeaseClient {
         this.connections = connections;
         this.server = server;
         limits = device.limits;
+        //= MR-3.4-7
         nextNonce = device.rng.nextLong() >>> 2 | 1;
     }
 
@@ -105,6 +106,7 @@ final class LeaseClient {
         request.versionMask = LeaseServer.versions();
         request.demandKib = 0;
         request.priority = 0;
+        //= MR-3.6-7
         boolean first = c.dialer && c.state() == ConnectionState.CONNECTING;
         request.flags =
                 (first ? RequestFields.FLAG_CONNECT : 0)
@@ -139,6 +141,7 @@ final class LeaseClient {
         }
         grant.read(m, at);
         Profile profile = Profile.of(grant.profile);
+        //= MR-3.4-11
         if (profile == null
                 || grant.paths < 1
                 || grant.paths > limits.maxPaths()
@@ -150,6 +153,7 @@ final class LeaseClient {
         TxLease lease = takeLease(c.peer);
         int token = CommonHeader.token(grant.cid, grant.epoch);
         lease.open(c.peer, grant.cid, grant.epoch, token, grant.paths, profile == Profile.M);
+        //= MR-3.4-10
         int mtu = Math.min(grant.mtu, limits.payloadMtu());
         lease.start(grant.initialPsn, mtu, Math.clamp(grant.openMessages, 1, 1024));
         lease.allow(grant.windowKib, grant.rateHint);
@@ -203,6 +207,7 @@ final class LeaseClient {
         }
         long retryUs = ControlMessage.denyRetryAfterUs(m, at);
         device.event(nowNs, EventId.LEASE_DENIED, c.index, reason.code(), retryUs);
+        //= MR-3.4-12
         switch (reason) {
             case QUEUE_FULL, POLICY, COOKIE -> waitAndAskAgain(nowNs, c, retryUs * 1_000, reason);
             case FINISHED -> waitAndAskAgain(nowNs, c, 0, reason);
@@ -256,12 +261,14 @@ final class LeaseClient {
             return;
         }
         if (c.reclaimed && c.leaseState == LeaseState.OPEN) {
+            //= MR-3.5-9
             c.leaseState = LeaseState.DRAINING;
             device.event(nowNs, EventId.LEASE_DRAINING, c.index, lease.cid, lease.epoch);
         }
         device.ready.add(c);
         if (lease.isAllAcked()) {
             boolean midMessage = isMidMessage(c);
+            //= MR-3.3-1
             if (c.leaseState == LeaseState.DRAINING && !midMessage) {
                 release(nowNs, c);
                 return;
@@ -269,6 +276,7 @@ final class LeaseClient {
             if (c.leaseState == LeaseState.OPEN && !c.hasUnsent()) {
                 c.idleSinceNs = nowNs;
                 boolean crowded = lease.poolLoad >= FULL_POOL_LOAD;
+                //= MR-3.3-9
                 if (crowded || c.state() == ConnectionState.CLOSING) {
                     release(nowNs, c);
                     return;
@@ -311,6 +319,7 @@ final class LeaseClient {
         long nonce = ControlMessage.nonce(m, at);
         if (c != null && holdsToken(c, m, at)) {
             c.heardNs = nowNs;
+            //= MR-3.3-8
             device.send(ControlOpcode.KEEPALIVE_ACK, source, null, 0, nonce, token, 0, 0);
         } else {
             // We do not hold it (any more): the target may have it back.
@@ -340,6 +349,7 @@ final class LeaseClient {
             return;
         }
         c.attempts++;
+        //= MR-2.6-2, MR-3.3-2
         device.send(ControlOpcode.RELEASE, c.peer, c, c.index, c.nonce, lease.token, 0, 0);
         c.retryNs = nowNs + (FIRST_RETRY_NS << Math.min(c.attempts - 1, 5));
         arm(nowNs, c);
@@ -347,6 +357,7 @@ final class LeaseClient {
 
     void onReleaseAck(long nowNs, PacketMemory m, int at, NetAddress source) {
         TransportConnection c = device.connection(CommonHeader.ctx(m, at));
+        //= MR-3.3-10
         if (c != null
                 && c.leaseState == LeaseState.RELEASING
                 && c.nonce == ControlMessage.nonce(m, at)
@@ -362,6 +373,7 @@ final class LeaseClient {
             device.event(nowNs, EventId.LEASE_RELEASED, c.index, lease.cid, lease.epoch);
         }
         dropLease(c);
+        //= MR-3.6-3
         if (c.state() == ConnectionState.CLOSING && !c.hasUnsent()) {
             disconnect(nowNs, c);
         } else if (c.hasUnsent()) {
@@ -390,6 +402,7 @@ final class LeaseClient {
         int cid = ControlMessage.resetCid(m, at);
         int epoch = ControlMessage.resetEpoch(m, at);
         long proof = ControlMessage.nonce(m, at);
+        //= MR-3.2-6, MR-3.2-8
         for (int i = 0; i < device.connectionSlots(); i++) {
             TransportConnection c = device.connection(i);
             TxLease lease = c == null ? null : c.lease;
@@ -405,7 +418,7 @@ final class LeaseClient {
                     nowNs, EventId.LEASE_LOST, c.index, cid, ControlMessage.resetReason(m, at));
             boolean unused = ControlMessage.resetReason(m, at) == ResetReason.UNUSED.code();
             if (unused || lease.isAllAcked()) {
-                //= MR-3.3-6
+                //= MR-3.2-9
                 restartStreams(c);
                 dropLease(c);
                 if (c.hasUnsent()) {
@@ -476,6 +489,7 @@ final class LeaseClient {
                         ControlMessage.disconnectEndpointId(m, at),
                         ControlMessage.disconnectConnectionId(m, at),
                         !fromDialer);
+        //= MR-3.6-4
         if (c != null && source.sameHost(c.peer)) {
             end(nowNs, c, ConnectionState.CLOSED, WcStatus.WR_FLUSH_ERROR);
         }
@@ -618,6 +632,7 @@ final class LeaseClient {
         }
         boolean quiet = lease.isAllAcked();
         if (!quiet && nowNs - c.heardNs >= limits.giveUpNs()) {
+            //= MR-3.3-12
             fail(nowNs, c, "the peer was alive and went silent");
             return;
         }
@@ -626,6 +641,7 @@ final class LeaseClient {
         }
         readyAll(c);
         boolean idle = quiet && c.leaseState == LeaseState.OPEN && !c.hasUnsent();
+        //= MR-3.3-9
         if (idle && nowNs - c.idleSinceNs >= limits.lingerNs()) {
             release(nowNs, c);
             return;

@@ -14,6 +14,7 @@ final class TxLease {
     /** Packets a path may send before the first answer. */
     static final int INITIAL_WINDOW_PACKETS = 32;
 
+    //= MR-5.5-1
     private static final int PACER_BURST_BYTES = 64 << 10;
 
     /**
@@ -72,6 +73,7 @@ final class TxLease {
         mtu = payloadMtu;
         openMessages = messages;
         for (int i = 0; i < pathCount; i++) {
+            //= MR-5.2-4
             states[i].reset(i + 1, INITIAL_WINDOW_PACKETS);
             paths[i].reset(initialPsn);
         }
@@ -92,6 +94,7 @@ final class TxLease {
 
     /** True when the target's window has room for a packet; one may always be on the way. */
     boolean admits(int bytes) {
+        //= MR-5.7-1
         return inFlightBytes == 0 || inFlightBytes + bytes + PACKET_OVERHEAD_BYTES <= windowBytes;
     }
 

@@ -8,7 +8,7 @@ import dev.metaroce.wire.PacketType;
 
 import org.junit.jupiter.api.Test;
 
-/** A grant that comes to an initiator too slow to use it. */
+/** A grant that comes to an initiator too slow to use it: MR-3.2-9, MR-3.2-10, MR-3.3-4. */
 class UnusedGrantTest {
     private static final long SECOND = 1_000_000_000L;
     private static final long MS = 1_000_000L;
