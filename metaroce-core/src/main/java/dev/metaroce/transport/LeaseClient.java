@@ -107,7 +107,7 @@ final class LeaseClient {
         request.demandKib = 0;
         request.priority = 0;
         //= MR-3.6-7
-        boolean first = c.dialer && c.state() == ConnectionState.CONNECTING;
+        boolean first = c.dialer && !c.established;
         request.flags =
                 (first ? RequestFields.FLAG_CONNECT : 0)
                         | (c.dialer ? 0 : RequestFields.FLAG_ACCEPTOR);
@@ -168,10 +168,13 @@ final class LeaseClient {
         c.reclaimed = false;
         c.heardNs = nowNs;
         c.leased(grant.cid, mtu, grant.paths);
-        if (c.state() == ConnectionState.CONNECTING) {
+        if (!c.established) {
+            c.established = true;
             c.peerPrivateData = Arrays.copyOf(grant.privateData, grant.privateLength);
             connections.bind(c, grant.endpointId);
-            c.state(ConnectionState.OPEN);
+            if (c.state() == ConnectionState.CONNECTING) {
+                c.state(ConnectionState.OPEN);
+            }
         }
         device.event(nowNs, EventId.LEASE_OPENED, c.index, grant.cid, grant.epoch);
         readyAll(c);
@@ -212,7 +215,7 @@ final class LeaseClient {
             case QUEUE_FULL, POLICY, COOKIE -> waitAndAskAgain(nowNs, c, retryUs * 1_000, reason);
             case FINISHED -> waitAndAskAgain(nowNs, c, 0, reason);
             case NO_SERVICE -> {
-                if (c.state() == ConnectionState.CONNECTING) {
+                if (!c.established) {
                     waitAndAskAgain(nowNs, c, 50_000_000, reason);
                 } else {
                     fail(nowNs, c, "the peer does not know this connection (restarted?)");
@@ -373,11 +376,16 @@ final class LeaseClient {
             device.event(nowNs, EventId.LEASE_RELEASED, c.index, lease.cid, lease.epoch);
         }
         dropLease(c);
+        finish(nowNs, c);
+    }
+
+    /** Without a lease: asks for one when there is work, else ends a connection that is closing. */
+    private void finish(long nowNs, TransportConnection c) {
         //= MR-3.6-3
-        if (c.state() == ConnectionState.CLOSING && !c.hasUnsent()) {
-            disconnect(nowNs, c);
-        } else if (c.hasUnsent()) {
+        if (c.hasUnsent()) {
             request(nowNs, c);
+        } else if (c.state() == ConnectionState.CLOSING) {
+            disconnect(nowNs, c);
         } else {
             device.timers.cancel(DeviceState.CONNECTION_TIMERS + c.index);
         }
@@ -421,9 +429,7 @@ final class LeaseClient {
                 //= MR-3.2-9
                 restartStreams(c);
                 dropLease(c);
-                if (c.hasUnsent()) {
-                    request(nowNs, c);
-                }
+                finish(nowNs, c);
             } else {
                 fail(nowNs, c, "the peer lost the context: it restarted or took it back");
             }
@@ -457,12 +463,11 @@ final class LeaseClient {
         if (c.isEnded() || c.state() == ConnectionState.CLOSING) {
             return;
         }
-        boolean opened = c.state() == ConnectionState.OPEN;
         c.state(ConnectionState.CLOSING);
-        if (!opened) {
+        if (!c.established && !c.hasUnsent()) {
             end(nowNs, c, ConnectionState.CLOSED, WcStatus.WR_FLUSH_ERROR);
         } else if (c.leaseState == LeaseState.IDLE) {
-            disconnect(nowNs, c);
+            finish(nowNs, c);
         } else {
             afterProgress(nowNs, c);
         }
