@@ -674,7 +674,7 @@ final class LeaseClient {
             //= MR-4.3-4
             int from = path.state.route();
             int to = PathHealth.nextRoute(lease.states, lease.pathCount, from, limits.routes());
-            path.state.moveTo(to, TxLease.INITIAL_WINDOW_PACKETS / 4);
+            path.state.moveTo(to, TxLease.FEWEST_PACKETS);
             path.markAllLost();
             device.counters.increment(CounterId.REROUTES);
             device.event(nowNs, EventId.PATH_REROUTED, pathId, from, to);
