@@ -108,6 +108,7 @@ public final class Engine {
             long nowNs, PacketMemory memory, int offset, int bytes, NetAddress source, boolean ce) {
         counters.increment(CounterId.RX_PACKETS);
         counters.add(CounterId.RX_BYTES, bytes);
+        //= MR-2.1-8, MR-2.1-9
         DoorVerdict verdict = PacketDoor.check(memory, offset, bytes);
         switch (verdict) {
             case OK -> {

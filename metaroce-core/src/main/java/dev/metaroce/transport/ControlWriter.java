@@ -58,6 +58,7 @@ final class ControlWriter {
                 opcode == ControlOpcode.RELEASE
                         ? ControlMessage.releaseBytes(paths)
                         : ControlMessage.bytes(opcode);
+        //= MR-1.2-2, MR-5.2-5
         int at = batch.append(outbox.destination(), 0, false, bytes);
         encode(batch.memory(), at, CommonHeader.toTxTime(nowNs), outbox, about, lease, paths);
         return 1;

@@ -44,6 +44,7 @@ final class LeaseClient {
         this.connections = connections;
         this.server = server;
         limits = device.limits;
+        //= MR-3.4-7
         nextNonce = device.rng.nextLong() >>> 2 | 1;
     }
 
@@ -109,6 +110,7 @@ final class LeaseClient {
         request.versionMask = LeaseServer.versions();
         request.demandKib = 0;
         request.priority = 0;
+        //= MR-3.6-7
         boolean first = c.dialer && !c.established;
         request.flags =
                 (first ? RequestFields.FLAG_CONNECT : 0)
@@ -143,6 +145,7 @@ final class LeaseClient {
         }
         grant.read(m, at);
         Profile profile = Profile.of(grant.profile);
+        //= MR-3.4-11
         if (profile == null
                 || grant.paths < 1
                 || grant.paths > limits.maxPaths()
@@ -154,6 +157,7 @@ final class LeaseClient {
         TxLease lease = takeLease(c.peer);
         int token = CommonHeader.token(grant.cid, grant.epoch);
         lease.open(c.peer, grant.cid, grant.epoch, token, grant.paths, profile == Profile.M);
+        //= MR-3.4-10
         int mtu = Math.min(grant.mtu, limits.payloadMtu());
         lease.start(grant.initialPsn, mtu, Math.clamp(grant.openMessages, 1, 1024));
         lease.allow(grant.windowKib, grant.rateHint);
@@ -220,6 +224,7 @@ final class LeaseClient {
         }
         long retryUs = ControlMessage.denyRetryAfterUs(m, at);
         device.event(nowNs, EventId.LEASE_DENIED, c.index, reason.code(), retryUs);
+        //= MR-3.4-12
         switch (reason) {
             case QUEUE_FULL, POLICY, COOKIE -> waitAndAskAgain(nowNs, c, retryUs * 1_000, reason);
             case FINISHED -> waitAndAskAgain(nowNs, c, 0, reason);
@@ -276,12 +281,14 @@ final class LeaseClient {
             return;
         }
         if (c.reclaimed && c.leaseState == LeaseState.OPEN) {
+            //= MR-3.5-9
             c.leaseState = LeaseState.DRAINING;
             device.event(nowNs, EventId.LEASE_DRAINING, c.index, lease.cid, lease.epoch);
         }
         device.ready.add(c);
         if (lease.isAllAcked()) {
             boolean midMessage = isMidMessage(c);
+            //= MR-3.3-1
             if (c.leaseState == LeaseState.DRAINING && !midMessage) {
                 release(nowNs, c);
                 return;
@@ -289,6 +296,7 @@ final class LeaseClient {
             if (c.leaseState == LeaseState.OPEN && !c.hasUnsent()) {
                 c.idleSinceNs = nowNs;
                 boolean crowded = lease.poolLoad >= FULL_POOL_LOAD;
+                //= MR-3.3-9
                 if (crowded || c.state() == ConnectionState.CLOSING) {
                     release(nowNs, c);
                     return;
@@ -331,6 +339,7 @@ final class LeaseClient {
         long nonce = ControlMessage.nonce(m, at);
         if (c != null && holdsToken(c, m, at)) {
             c.heardNs = nowNs;
+            //= MR-3.3-8
             device.send(ControlOpcode.KEEPALIVE_ACK, source, null, 0, nonce, token, 0, 0);
         } else {
             // We do not hold it (any more): the target may have it back.
@@ -360,6 +369,7 @@ final class LeaseClient {
             return;
         }
         c.attempts++;
+        //= MR-2.6-2, MR-3.3-2
         device.send(ControlOpcode.RELEASE, c.peer, c, c.index, c.nonce, lease.token, 0, 0);
         c.retryNs = nowNs + (FIRST_RETRY_NS << Math.min(c.attempts - 1, 5));
         arm(nowNs, c);
@@ -367,6 +377,7 @@ final class LeaseClient {
 
     void onReleaseAck(long nowNs, PacketMemory m, int at, NetAddress source) {
         TransportConnection c = device.connection(CommonHeader.ctx(m, at));
+        //= MR-3.3-10
         if (c != null
                 && c.leaseState == LeaseState.RELEASING
                 && c.nonce == ControlMessage.nonce(m, at)
@@ -387,6 +398,7 @@ final class LeaseClient {
 
     /** Without a lease: asks for one when there is work, else ends a connection that is closing. */
     private void finish(long nowNs, TransportConnection c) {
+        //= MR-3.6-3
         if (c.hasUnsent()) {
             request(nowNs, c);
         } else if (c.state() == ConnectionState.CLOSING) {
@@ -415,6 +427,7 @@ final class LeaseClient {
         int cid = ControlMessage.resetCid(m, at);
         int epoch = ControlMessage.resetEpoch(m, at);
         long proof = ControlMessage.nonce(m, at);
+        //= MR-3.2-6, MR-3.2-8
         for (int i = 0; i < device.connectionSlots(); i++) {
             TransportConnection c = device.connection(i);
             TxLease lease = c == null ? null : c.lease;
@@ -430,7 +443,7 @@ final class LeaseClient {
                     nowNs, EventId.LEASE_LOST, c.index, cid, ControlMessage.resetReason(m, at));
             boolean unused = ControlMessage.resetReason(m, at) == ResetReason.UNUSED.code();
             if (unused || lease.isAllAcked() || isRepeatable(c)) {
-                //= MR-3.3-6
+                //= MR-3.2-9
                 restartStreams(c);
                 dropLease(c);
                 finish(nowNs, c);
@@ -508,6 +521,7 @@ final class LeaseClient {
                         ControlMessage.disconnectEndpointId(m, at),
                         ControlMessage.disconnectConnectionId(m, at),
                         !fromDialer);
+        //= MR-3.6-4
         if (c != null && source.sameHost(c.peer)) {
             end(nowNs, c, ConnectionState.CLOSED, WcStatus.WR_FLUSH_ERROR);
         }
@@ -653,6 +667,7 @@ final class LeaseClient {
         }
         boolean quiet = lease.isAllAcked();
         if (!quiet && nowNs - c.heardNs >= limits.giveUpNs()) {
+            //= MR-3.3-12
             fail(nowNs, c, "the peer was alive and went silent");
             return;
         }
@@ -661,6 +676,7 @@ final class LeaseClient {
         }
         readyAll(c);
         boolean idle = quiet && c.leaseState == LeaseState.OPEN && !c.hasUnsent();
+        //= MR-3.3-9
         if (idle && nowNs - c.idleSinceNs >= limits.lingerNs()) {
             release(nowNs, c);
             return;

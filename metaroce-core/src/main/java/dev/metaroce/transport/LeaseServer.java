@@ -79,6 +79,7 @@ final class LeaseServer {
     }
 
     void heard(long nowNs, int cid) {
+        //= MR-3.3-11
         contexts.heard(cid, nowNs);
         contexts.unset(cid, RxContexts.KEEPALIVE_ASKED);
     }
@@ -87,6 +88,7 @@ final class LeaseServer {
     void onAccepted(long nowNs, int cid) {
         heard(nowNs, cid);
         if (pool.state(cid) == SlotState.GRANTED) {
+            //= MR-3.1-11
             pool.activate(cid);
             device.event(nowNs, EventId.CID_ACTIVE, port(cid), cid, pool.epoch(cid));
         }
@@ -148,6 +150,7 @@ final class LeaseServer {
     }
 
     private @Nullable Profile profile() {
+        //= MR-3.4-8
         int common = request.profileMask & limits.profiles();
         if ((common & 2) != 0) {
             return Profile.M;
@@ -169,6 +172,7 @@ final class LeaseServer {
             known.peer = source;
             return known;
         }
+        //= MR-3.6-1
         if ((request.flags & RequestFields.FLAG_CONNECT) == 0) {
             deny(nowNs, source, DenyReason.NO_SERVICE, 0);
             return null;
@@ -235,6 +239,7 @@ final class LeaseServer {
     }
 
     private int pathsFor(RequestFields fields) {
+        //= MR-3.4-9
         if (profile() == Profile.S) {
             return 1;
         }
@@ -243,12 +248,14 @@ final class LeaseServer {
 
     /** With jitter, so that the refused do not come back together. */
     private long retryAfterUs() {
+        //= MR-3.5-11
         return DENY_RETRY_US + device.rng.nextInt((int) DENY_RETRY_US);
     }
 
     private void grant(long nowNs, int cid, int ticket) {
         int peer = line.peer(ticket);
         TransportConnection connection = line.connection(ticket);
+        //= MR-3.1-10
         contexts.init(
                 cid,
                 connection,
@@ -337,6 +344,7 @@ final class LeaseServer {
     private void deny(long nowNs, NetAddress to, DenyReason reason, long retryAfterUs) {
         device.counters.increment(CounterId.DENIED);
         device.event(nowNs, EventId.CID_DENIED, to.port(), reason.code(), 0);
+        //= MR-2.2-6, MR-2.6-2, MR-3.4-13
         device.send(
                 ControlOpcode.DENY,
                 to,
@@ -424,6 +432,7 @@ final class LeaseServer {
             sendReleaseAck(source, m, at, nonce, token);
             return;
         }
+        //= MR-3.3-6
         if (!source.sameHost(connection.peer)
                 || peers.endpointId(contexts.peer(cid))
                         != ControlMessage.releaseEndpointId(m, at)) {
@@ -433,6 +442,7 @@ final class LeaseServer {
         sendReleaseAck(source, m, at, nonce, token);
         device.counters.increment(CounterId.RELEASES);
         device.event(nowNs, EventId.CID_RELEASED, port(cid), cid, pool.epoch(cid));
+        //= MR-3.3-7
         boolean complete = contexts.nonce(cid) == nonce && isComplete(cid, m, at);
         free(nowNs, cid, complete);
     }
@@ -537,7 +547,7 @@ final class LeaseServer {
             return;
         }
         if (contexts.has(cid, RxContexts.RECLAIM_ASKED)) {
-            //= MR-3.5-3
+            //= MR-3.5-8
             if (contexts.heldNs(cid, nowNs) >= RECLAIM_DEADLINE_NS
                     || contexts.silenceNs(cid, nowNs) >= 2 * limits.silenceNs()) {
                 expire(nowNs, cid, CounterId.EXPIRED);
@@ -607,6 +617,7 @@ final class LeaseServer {
 
     /** While anyone waits: asks contexts back as quotas are used up, forgets silent waiters. */
     void onLineTimer(long nowNs) {
+        //= MR-3.5-10
         int silent = line.silent(nowNs, WAITER_SILENCE_NS);
         if (silent >= 0 && pool.cancelWaiter(silent)) {
             peers.hold(line.peer(silent), -1);
@@ -643,6 +654,7 @@ final class LeaseServer {
                     ((long) CommonHeader.path(m, at) << 32)
                             | Integer.toUnsignedLong(CommonHeader.psn(m, at));
             int token = CommonHeader.ctx(m, at);
+            //= MR-3.2-10
             ResetReason reason =
                     wasUnused(token) ? ResetReason.UNUSED : ResetReason.UNKNOWN_CONTEXT;
             device.send(
@@ -681,6 +693,7 @@ final class LeaseServer {
     /** The connection ended: its context, or its place in the line, is free. */
     void forget(long nowNs, TransportConnection connection) {
         if (connection.rxCid >= 0) {
+            //= MR-3.6-5
             free(nowNs, connection.rxCid, false);
         }
         int ticket = line.find(connection);

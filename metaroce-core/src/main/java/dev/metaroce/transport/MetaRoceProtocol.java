@@ -36,6 +36,7 @@ public final class MetaRoceProtocol {
         this.device = device;
         DeviceLimits limits = device.limits();
         contexts = new RxContexts(limits);
+        //= MR-3.1-9
         pool =
                 new CidPool(
                         limits.contexts(),
@@ -208,6 +209,7 @@ public final class MetaRoceProtocol {
 
     /** Bytes of all tables that serve senders; depends on the limits only. */
     public long contextTableBytes() {
+        //= MR-1.2-5
         return contexts.bytes()
                 + pool.bytes()
                 + PeerTable.bytes()

@@ -55,6 +55,7 @@ final class PeerTable {
                 incarnation[at] = newIncarnation;
                 return at;
             }
+            //= MR-3.4-14
             boolean free = !known[at] || holds[at] == 0;
             if (free && (place < 0 || isOlder(at, place))) {
                 place = at;

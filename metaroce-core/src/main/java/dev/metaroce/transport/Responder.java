@@ -59,6 +59,7 @@ final class Responder {
                 verdict = Verdict.ACCESS;
             }
         }
+        //= MR-3.2-7
         switch (verdict) {
             case ACCEPTED -> accept(nowNs, cid, path, psn, m, at, payload, ce);
             case DUPLICATE -> {
@@ -100,6 +101,7 @@ final class Responder {
         if (connection == null || !source.sameHost(connection.peer)) {
             return Verdict.WRONG_SOURCE;
         }
+        //= MR-2.2-4
         if (path >= contexts.paths(cid)) {
             return Verdict.OUT_OF_WINDOW;
         }
@@ -109,6 +111,7 @@ final class Responder {
             return ahead >= -TxPath.WINDOW ? Verdict.DUPLICATE : Verdict.OUT_OF_WINDOW;
         }
         if (!contexts.selective(cid)) {
+            //= MR-4.4-1
             if (ahead == 0) {
                 return Verdict.ACCEPTED;
             }
@@ -130,11 +133,13 @@ final class Responder {
         if (opcode == null) {
             return Verdict.INVALID;
         }
+        //= MR-4.5-4
         if (opcode == Opcode.SKIP) {
             return Verdict.ACCEPTED;
         }
         TransportConnection connection = contexts.connection(cid);
         Stream s = connection == null ? null : connection.stream(CommonHeader.stream(m, at));
+        //= MR-3.6-6
         if (connection == null || s == null) {
             return Verdict.NOT_READY;
         }
@@ -143,7 +148,7 @@ final class Responder {
         }
         s.enterRxLease(connection.rxLease);
         int slot = DataHeader.slot(m, at);
-        //= MR-4.2-2
+        //= MR-2.3-11, MR-4.2-2
         if (payload > device.limits.payloadMtu()
                 || !s.isOpenMessage(DataHeader.msn(m, at))
                 || (slot != DataHeader.NO_SLOT && !contexts.isMessageSlot(slot))) {
@@ -279,6 +284,7 @@ final class Responder {
     private void refuse(NakCode code, int cid, int ctx, PacketMemory m, int at) {
         Opcode opcode = Opcode.of(CommonHeader.opcode(m, at));
         boolean message = opcode != null && opcode != Opcode.SKIP;
+        //= MR-2.5-1, MR-2.5-5
         acks.nak(
                 code,
                 cid,

@@ -170,6 +170,7 @@ public final class Stream {
         if (sendOffset > 0) {
             return true;
         }
+        //= MR-4.2-3
         return newMessages
                 && sendSeq < sendQueue.tail()
                 && sendSeq - headSeq < MESSAGE_WINDOW
@@ -204,6 +205,7 @@ public final class Stream {
     void begin(int lease, int openSlot) {
         enterLease(lease);
         int at = sendQueue.index(sendSeq);
+        //= MR-4.2-1
         msn[at] = nextMsn++;
         Opcode opcode = opcode(sendSeq);
         recvSeq[at] = opcode.consumesReceive() ? nextRecvSeq++ : 0;
@@ -330,6 +332,7 @@ public final class Stream {
     void fail(long failed, WcStatus status) {
         if (!error) {
             long culprit = failed < 0 ? headSeq : failed;
+            //= MR-4.5-3
             ERROR.setRelease(this, true);
             sendOffset = 0;
             flushSends(culprit, status);
@@ -379,6 +382,7 @@ public final class Stream {
             rxLease = lease;
             rxNextMsn = 0;
             WindowBitmap.clear(rxDone, 0);
+            //= MR-4.2-6
             rxBase = rxHead;
         }
     }

@@ -194,6 +194,7 @@ public final class TransportConnection {
 
     /** The region of a posted request was closed: the stream is to fail after this turn. */
     void noteLocalFault(Stream stream, long seq) {
+        //= MR-4.5-7
         if (faultedStream == null) {
             faultedStream = stream;
             faultedSeq = seq;

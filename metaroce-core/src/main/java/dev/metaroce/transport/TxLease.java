@@ -17,6 +17,7 @@ final class TxLease {
     /** The same for one path that starts or moves, when the paths are many. */
     static final int FEWEST_PACKETS = 4;
 
+    //= MR-5.5-1
     private static final int PACER_BURST_BYTES = 64 << 10;
 
     /**
@@ -75,6 +76,7 @@ final class TxLease {
     void start(int initialPsn, int payloadMtu, int messages) {
         mtu = payloadMtu;
         openMessages = messages;
+        //= MR-5.2-4
         int window = Math.max(FEWEST_PACKETS, INITIAL_WINDOW_PACKETS / pathCount);
         for (int i = 0; i < pathCount; i++) {
             states[i].reset(i + 1, window);
@@ -97,6 +99,7 @@ final class TxLease {
 
     /** True when the target's window has room for a packet; one may always be on the way. */
     boolean admits(int bytes) {
+        //= MR-5.7-1
         return inFlightBytes == 0 || inFlightBytes + bytes + PACKET_OVERHEAD_BYTES <= windowBytes;
     }
 
