@@ -147,7 +147,7 @@ final class Completer {
 
     private int ackOne(TransportConnection c, TxLease lease, TxPath path, int psn, int echo) {
         //= MR-4.3-7
-        boolean spurious = path.isSpurious(psn, echo);
+        boolean spurious = lease.selective && path.isSpurious(psn, echo);
         if (!path.acknowledge(psn, echo)) {
             return 0;
         }
@@ -264,6 +264,7 @@ final class Completer {
         }
         if (stream.notReadyCount == 0) {
             stream.notReadySinceNs = nowNs;
+            stream.notReadySeq = path.seq(psn);
         } else if (nowNs - stream.notReadySinceNs >= device.limits.giveUpNs()) {
             //= MR-4.5-2
             fail(c, stream, path.seq(psn), WcStatus.RNR_RETRY_EXCEEDED_ERROR);

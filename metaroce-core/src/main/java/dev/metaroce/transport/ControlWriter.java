@@ -48,8 +48,7 @@ final class ControlWriter {
                 && !server.fillGrant(outbox.token(), outbox.nonce(), grant)) {
             return 0;
         }
-        if ((opcode == ControlOpcode.REQUEST || opcode == ControlOpcode.DISCONNECT)
-                && (about == null || about.isEnded())) {
+        if (opcode == ControlOpcode.REQUEST && (about == null || about.isEnded())) {
             return 0;
         }
         TxLease lease = about == null ? null : about.lease;

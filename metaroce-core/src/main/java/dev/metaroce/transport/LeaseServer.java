@@ -2,7 +2,6 @@ package dev.metaroce.transport;
 
 import dev.metaroce.event.CounterId;
 import dev.metaroce.event.EventId;
-import dev.metaroce.util.WindowBitmap;
 import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.wire.ControlMessage;
 import dev.metaroce.wire.ControlOpcode;
@@ -13,7 +12,6 @@ import dev.metaroce.wire.PacketMemory;
 import dev.metaroce.wire.Profile;
 import dev.metaroce.wire.ReclaimReason;
 import dev.metaroce.wire.RequestFields;
-import dev.metaroce.wire.ResetReason;
 
 import org.jspecify.annotations.Nullable;
 
@@ -24,12 +22,10 @@ import java.util.Arrays;
  * contexts back. Every answer can be given again from saved state. Owner: the engine thread.
  */
 final class LeaseServer {
-    private static final long RECLAIM_DEADLINE_NS = 4_000_000_000L;
+    private static final long RECLAIM_DEADLINE_NS = 60_000_000_000L;
     private static final long RECLAIM_REPEAT_NS = 20_000_000;
     private static final long WAITER_SILENCE_NS = 2_000_000_000;
     private static final long LINE_PERIOD_NS = 1_000_000;
-    private static final long RESET_PERIOD_NS = 100_000;
-    private static final int RESET_BURST = 256;
     private static final long DENY_RETRY_US = 5_000;
     private static final int VERSIONS = 1 << CommonHeader.VERSION;
 
@@ -46,10 +42,7 @@ final class LeaseServer {
     /**
      * Per context a bit for each epoch whose latest grant was taken back before any packet came.
      */
-    private final long[] unusedGrants;
-
-    private long resetNs;
-    private int resetTokens = RESET_BURST;
+    private final StaleTokens stale;
 
     LeaseServer(
             DeviceState device,
@@ -64,11 +57,15 @@ final class LeaseServer {
         this.shares = shares;
         limits = device.limits;
         line = new WaitingLine(limits.maxWaiters());
-        unusedGrants = new long[limits.contexts() * WindowBitmap.WORDS];
+        stale = new StaleTokens(device, contexts, pool, peers);
     }
 
     RxContexts contexts() {
         return contexts;
+    }
+
+    StaleTokens stale() {
+        return stale;
     }
 
     /** True when the context is granted under this epoch. */
@@ -109,7 +106,9 @@ final class LeaseServer {
             deny(nowNs, source, DenyReason.QUEUE_FULL, DENY_RETRY_US);
             return;
         }
-        retireOlder(nowNs, source);
+        if (peers.isNew(peer)) {
+            retireOlder(nowNs, source);
+        }
         int cid = granted(peer, request.nonce);
         if (cid >= 0) {
             //= MR-3.4-1
@@ -186,6 +185,7 @@ final class LeaseServer {
         TransportConnection made =
                 connections.accept(
                         request.endpointId,
+                        request.incarnation,
                         request.connectionId,
                         source,
                         request.serviceId,
@@ -267,7 +267,7 @@ final class LeaseServer {
                 device.keySource.getAsInt(),
                 nowNs);
         line.drop(ticket);
-        WindowBitmap.unset(unusedGrants, cid * WindowBitmap.WORDS, pool.epoch(cid));
+        stale.noteGranted(cid);
         peers.hold(peer, 1);
         connection.rxCid = cid;
         connection.rxLease++;
@@ -359,8 +359,10 @@ final class LeaseServer {
     /** A REQUEST of another protocol version: told which versions are understood. */
     void denyVersion(long nowNs, PacketMemory m, int at, NetAddress source) {
         //= MR-3.4-4
-        if (mayReset(nowNs)) {
-            request.read(m, at);
+        if (stale.mayAnswer(nowNs)) {
+            // Of a version we do not speak only these two fields are known to lie where ours do.
+            request.nonce = ControlMessage.nonce(m, at);
+            request.srcCtx = RequestFields.srcCtx(m, at);
             deny(nowNs, source, DenyReason.VERSION, 0);
         }
     }
@@ -518,18 +520,19 @@ final class LeaseServer {
 
     /** A new incarnation at the address of an old one takes nothing over: the old leases end. */
     private void retireOlder(long nowNs, NetAddress source) {
-        for (int cid = 0; cid < limits.contexts(); cid++) {
-            TransportConnection connection = contexts.connection(cid);
-            if (connection == null || !connection.peer.equals(source)) {
-                continue;
-            }
-            int peer = contexts.peer(cid);
+        for (int i = 0; i < device.connectionSlots(); i++) {
+            TransportConnection c = device.connection(i);
             //= MR-3.4-3
-            if (peers.endpointId(peer) != request.endpointId
-                    && request.incarnation - peers.incarnation(peer) > 0) {
-                expire(nowNs, cid, CounterId.RETIRED);
-                connection.pendingFailure = "the peer restarted";
-                device.ready.add(connection);
+            if (c != null
+                    && c.peer.equals(source)
+                    && c.established
+                    && c.peerEndpointId != request.endpointId
+                    && request.incarnation - c.peerIncarnation > 0) {
+                if (c.rxCid >= 0) {
+                    expire(nowNs, c.rxCid, CounterId.RETIRED);
+                }
+                c.pendingFailure = "the peer restarted";
+                device.ready.add(c);
             }
         }
     }
@@ -538,7 +541,11 @@ final class LeaseServer {
 
     private void armLife(long nowNs, int cid) {
         long waitNs =
-                pool.state(cid) == SlotState.GRANTED ? limits.grantUnusedNs() : limits.silenceNs();
+                pool.state(cid) == SlotState.GRANTED
+                        ? limits.grantUnusedNs()
+                        : contexts.has(cid, RxContexts.KEEPALIVE_ASKED)
+                                ? limits.silenceNs() / 4
+                                : limits.silenceNs();
         device.timers.set(DeviceState.LIFE_TIMERS + cid, nowNs + waitNs);
     }
 
@@ -564,9 +571,14 @@ final class LeaseServer {
         if (tooLong || silenceNs >= 2 * limits.silenceNs()) {
             if (unused) {
                 //= MR-3.3-4
-                WindowBitmap.set(unusedGrants, cid * WindowBitmap.WORDS, pool.epoch(cid));
+                stale.noteUnused(cid);
             }
+            TransportConnection holder = contexts.connection(cid);
             expire(nowNs, cid, unused ? CounterId.GRANT_UNUSED : CounterId.EXPIRED);
+            if (!tooLong && holder != null) {
+                holder.pendingFailure = "the peer held a context and went silent";
+                device.ready.add(holder);
+            }
             return;
         }
         if (silenceNs >= limits.silenceNs() - 4096) {
@@ -627,67 +639,6 @@ final class LeaseServer {
             askBack(nowNs);
             device.timers.set(DeviceState.LINE_TIMER, nowNs + LINE_PERIOD_NS);
         }
-    }
-
-    // RESET
-
-    /** A token bucket: strangers must not make us send more than a trickle. */
-    private boolean mayReset(long nowNs) {
-        long earned = (nowNs - resetNs) / RESET_PERIOD_NS;
-        if (earned > 0) {
-            resetTokens = (int) Math.min(RESET_BURST, resetTokens + earned);
-            resetNs = nowNs;
-        }
-        if (resetTokens == 0) {
-            return false;
-        }
-        resetTokens--;
-        return true;
-    }
-
-    /** Tells the sender of a packet for a context it does not hold. */
-    void resetStale(long nowNs, PacketMemory m, int at, NetAddress to) {
-        //= MR-3.2-4
-        if (mayReset(nowNs)) {
-            device.counters.increment(CounterId.RESETS_SENT);
-            long proof =
-                    ((long) CommonHeader.path(m, at) << 32)
-                            | Integer.toUnsignedLong(CommonHeader.psn(m, at));
-            int token = CommonHeader.ctx(m, at);
-            //= MR-3.2-10
-            ResetReason reason =
-                    wasUnused(token) ? ResetReason.UNUSED : ResetReason.UNKNOWN_CONTEXT;
-            device.send(
-                    ControlOpcode.RESET,
-                    holderOf(token, to),
-                    null,
-                    0,
-                    proof,
-                    token,
-                    reason.code(),
-                    0);
-        }
-    }
-
-    /**
-     * Where the holder of an ended lease listens: its own port when it is the last holder of the
-     * slot and still known, else the port the stale packet came from.
-     */
-    private NetAddress holderOf(int token, NetAddress from) {
-        int cid = CommonHeader.cid(token);
-        NetAddress last =
-                cid < limits.contexts() && pool.epoch(cid) == CommonHeader.epoch(token)
-                        ? peers.address(contexts.peer(cid))
-                        : null;
-        return last != null && last.sameHost(from) ? last : from;
-    }
-
-    /** True when the grant of this token was taken back before any packet came. */
-    private boolean wasUnused(int token) {
-        int cid = CommonHeader.cid(token);
-        return cid < limits.contexts()
-                && WindowBitmap.get(
-                        unusedGrants, cid * WindowBitmap.WORDS, CommonHeader.epoch(token));
     }
 
     /** The connection ended: its context, or its place in the line, is free. */

@@ -24,6 +24,7 @@ final class PeerTable {
     private boolean[] known = {};
     private @Nullable NetAddress[] address = {};
     private int clock;
+    private int newest = -1;
 
     /** Bytes of the table once it is in use. */
     static long bytes() {
@@ -51,6 +52,7 @@ final class PeerTable {
         for (int at = first; at < first + WAYS; at++) {
             if (known[at] && endpointId[at] == id) {
                 usedAt[at] = ++clock;
+                newest = -1;
                 address[at] = from;
                 incarnation[at] = newIncarnation;
                 return at;
@@ -70,6 +72,7 @@ final class PeerTable {
             usedAt[place] = ++clock;
             address[place] = from;
             known[place] = true;
+            newest = place;
         }
         return place;
     }
@@ -124,6 +127,11 @@ final class PeerTable {
 
     int incarnation(int peer) {
         return incarnation[peer];
+    }
+
+    /** True when the last {@link #enter} made this entry. */
+    boolean isNew(int peer) {
+        return peer == newest;
     }
 
     /** Where the endpoint was heard last; null for entry -1. */

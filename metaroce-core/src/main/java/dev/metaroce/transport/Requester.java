@@ -3,6 +3,7 @@ package dev.metaroce.transport;
 import dev.metaroce.event.CounterId;
 import dev.metaroce.event.Counters;
 import dev.metaroce.memory.MemoryRegion;
+import dev.metaroce.ring.WcStatus;
 import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.wire.DataHeader;
 import dev.metaroce.wire.Flags;
@@ -301,19 +302,7 @@ final class Requester {
                 txTime);
         DataHeader.encodeMessage(
                 m, at, stream.msn(seq), offset, length, stream.messageSlot(seq), 0);
-        if (opcode.hasReth()) {
-            DataHeader.encodeReth(
-                    m,
-                    at,
-                    stream.sendQueue().remoteAddress(seq),
-                    stream.sendQueue().rkey(seq),
-                    stream.recvSeq(seq));
-        } else {
-            DataHeader.encodeRecvSeq(m, at, stream.recvSeq(seq));
-        }
-        if (imm) {
-            DataHeader.encodeImmediate(m, at, opcode, stream.sendQueue().immediate(seq));
-        }
+        encodeTarget(m, at, opcode, stream, seq, imm);
         MemoryRegion region = stream.sendQueue().region(seq);
         boolean filled =
                 bytes == 0
@@ -327,10 +316,29 @@ final class Requester {
         if (filled) {
             CommonHeader.seal(m, at, header + bytes);
         } else {
-            // The region was closed under posted work. The packet goes out without a valid CRC,
-            // which
-            // nobody accepts, and the stream fails before this PSN could be made again.
-            stream.connection().noteLocalFault(stream, seq);
+            // The region was closed under posted work. The packet goes out blank and without a
+            // valid
+            // CRC, which nobody accepts, and the stream fails before this PSN could be made again.
+            m.segment().asSlice(at + header, bytes).fill((byte) 0);
+            WcStatus status = WcStatus.LOCAL_PROTECTION_ERROR;
+            stream.connection().noteLocalFault(stream, seq, status);
+        }
+    }
+
+    private static void encodeTarget(
+            PacketMemory m, int at, Opcode opcode, Stream stream, long seq, boolean imm) {
+        if (opcode.hasReth()) {
+            DataHeader.encodeReth(
+                    m,
+                    at,
+                    stream.sendQueue().remoteAddress(seq),
+                    stream.sendQueue().rkey(seq),
+                    stream.recvSeq(seq));
+        } else {
+            DataHeader.encodeRecvSeq(m, at, stream.recvSeq(seq));
+        }
+        if (imm) {
+            DataHeader.encodeImmediate(m, at, opcode, stream.sendQueue().immediate(seq));
         }
     }
 }

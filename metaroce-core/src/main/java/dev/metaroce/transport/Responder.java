@@ -6,6 +6,7 @@ import dev.metaroce.memory.Access;
 import dev.metaroce.memory.AccessVerdict;
 import dev.metaroce.memory.MemoryRegion;
 import dev.metaroce.memory.RegionTable;
+import dev.metaroce.ring.WcStatus;
 import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.wire.DataHeader;
 import dev.metaroce.wire.Flags;
@@ -70,7 +71,7 @@ final class Responder {
             }
             case STALE_CONTEXT -> {
                 counters.increment(CounterId.STALE_CONTEXT);
-                leases.resetStale(nowNs, m, at, source);
+                leases.stale().reset(nowNs, m, at, source);
             }
             case WRONG_SOURCE -> counters.increment(CounterId.WRONG_SOURCE);
             case OUT_OF_WINDOW -> counters.increment(CounterId.OUT_OF_WINDOW);
@@ -84,7 +85,10 @@ final class Responder {
                 counters.increment(CounterId.ACCESS_REFUSED);
                 refuse(NakCode.REMOTE_ACCESS, cid, ctx, m, at);
             }
-            case TOO_LONG -> refuse(NakCode.LENGTH, cid, ctx, m, at);
+            case TOO_LONG -> {
+                refuse(NakCode.LENGTH, cid, ctx, m, at);
+                tooLong(cid);
+            }
             case INVALID -> refuse(NakCode.INVALID_REQUEST, cid, ctx, m, at);
         }
     }
@@ -187,7 +191,6 @@ final class Responder {
     private Verdict checkReceive(Stream s, PacketMemory m, int at) {
         //= MR-4.1-3
         if (DataHeader.length(m, at) > s.receiveQueue().length(receiveSeq)) {
-            s.receiveTooShort(receiveSeq);
             return Verdict.TOO_LONG;
         }
         MemoryRegion local = s.receiveQueue().region(receiveSeq);
@@ -281,6 +284,17 @@ final class Responder {
         }
     }
 
+    /** The stream that was to receive a message too long for its buffer ends in error. */
+    private void tooLong(int cid) {
+        TransportConnection connection = contexts.connection(cid);
+        Stream s = stream;
+        if (connection != null && s != null) {
+            s.receiveTooShort(receiveSeq);
+            connection.noteLocalFault(s, -1, WcStatus.WR_FLUSH_ERROR);
+            device.ready.add(connection);
+        }
+    }
+
     private void refuse(NakCode code, int cid, int ctx, PacketMemory m, int at) {
         Opcode opcode = Opcode.of(CommonHeader.opcode(m, at));
         boolean message = opcode != null && opcode != Opcode.SKIP;
@@ -303,7 +317,7 @@ final class Responder {
         int path = CommonHeader.path(m, at);
         if (!leases.holds(cid, CommonHeader.epoch(ctx))) {
             counters.increment(CounterId.STALE_CONTEXT);
-            leases.resetStale(nowNs, m, at, source);
+            leases.stale().reset(nowNs, m, at, source);
             return;
         }
         TransportConnection connection = contexts.connection(cid);

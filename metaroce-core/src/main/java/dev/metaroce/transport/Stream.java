@@ -68,6 +68,9 @@ public final class Stream {
     /** How often in a row the target had no receive; 0 when the last SEND found one. */
     int notReadyCount;
 
+    /** The request that was refused first, meaningful while notReadyCount is not 0. */
+    long notReadySeq;
+
     /** Since when the target has had no receive, meaningful while notReadyCount is not 0. */
     long notReadySinceNs;
 
@@ -130,8 +133,9 @@ public final class Stream {
         return receiveQueue;
     }
 
-    /** Any thread. */
+    /** Any thread; ordered after what the caller posted. */
     public boolean inError() {
+        VarHandle.fullFence();
         return (boolean) ERROR.getAcquire(this);
     }
 
@@ -278,13 +282,13 @@ public final class Stream {
             return false;
         }
         int at = sendQueue.index(seq);
+        if (seq == notReadySeq) {
+            notReadyCount = 0;
+        }
         if (--pendingPackets[at] > 0 || progress[at] != SENT) {
             return false;
         }
         progress[at] = DONE;
-        if (opcode(seq).consumesReceive()) {
-            notReadyCount = 0;
-        }
         return true;
     }
 
@@ -339,7 +343,9 @@ public final class Stream {
         } else {
             flushSends(-1, status);
         }
-        flushReceives();
+        // Store, then look: a receive posted meanwhile is seen here, or its poster sees the error.
+        VarHandle.fullFence();
+        flushReceives(-1);
     }
 
     private void flushSends(long culprit, WcStatus status) {
@@ -358,15 +364,14 @@ public final class Stream {
         sendSeq = tail;
     }
 
-    /** Engine: work was posted to a stream in error; it is flushed. */
-    void flushReceives() {
+    private void flushReceives(long tooShort) {
         long tail = receiveQueue.tail();
         for (; rxHead < tail; rxHead++) {
             receiveRing.push(
                     receiveQueue,
                     rxHead,
                     receiveQueue.wrId(rxHead),
-                    WcStatus.WR_FLUSH_ERROR,
+                    rxHead == tooShort ? WcStatus.LOCAL_LENGTH_ERROR : WcStatus.WR_FLUSH_ERROR,
                     WcOpcode.RECEIVE,
                     0,
                     0,
@@ -460,19 +465,13 @@ public final class Stream {
         rxHead++;
     }
 
-    /** The receive at the head is too short for what came: it ends with a length error. */
+    /**
+     * Receive {@code seq} is too short for what came: it ends with a length error, all other
+     * receives are flushed and the stream is in error. The caller has its sends flushed too.
+     */
     void receiveTooShort(long seq) {
-        if (seq == rxHead) {
-            receiveRing.push(
-                    receiveQueue,
-                    rxHead,
-                    receiveQueue.wrId(rxHead),
-                    WcStatus.LOCAL_LENGTH_ERROR,
-                    WcOpcode.RECEIVE,
-                    0,
-                    0,
-                    false);
-            rxHead++;
-        }
+        //= MR-4.5-6
+        ERROR.setRelease(this, true);
+        flushReceives(seq);
     }
 }

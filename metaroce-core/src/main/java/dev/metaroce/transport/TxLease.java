@@ -140,4 +140,16 @@ final class TxLease {
         openBits[slot >> 6] &= ~(1L << (slot & 63));
         openCount--;
     }
+
+    /** A RESET quotes path and PSN of our packet: a stranger would have to guess 32 bits. */
+    boolean isProof(long proof) {
+        long path = proof >>> 32;
+        //= MR-3.2-6
+        if (path >= pathCount) {
+            return false;
+        }
+        TxPath p = paths[(int) path];
+        int psn = (int) proof;
+        return psn - p.una() >= -TxPath.WINDOW && psn - p.nextPsn() <= 0;
+    }
 }
