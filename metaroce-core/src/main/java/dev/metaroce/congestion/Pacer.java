@@ -49,6 +49,15 @@ public final class Pacer {
         this.burstBytes = burstBytes;
     }
 
+    /** Forgets what was sent, as for another peer. */
+    public void reset() {
+        started = false;
+        emptyNs = 0;
+        remainder = 0;
+        rateBitsPerSecond = UNPACED;
+        burstNs = 0;
+    }
+
     /** When the next packet may go: {@code nowNs} itself, or a later time. */
     public long nextSendNs(long nowNs) {
         //= MR-5.5-1

@@ -12,7 +12,7 @@ public final class PathHealth {
 
     /** True when the path should leave its route. */
     public static boolean shouldReroute(PathState path) {
-        return path.timeouts() > 0 && path.timeouts() % MAX_TIMEOUTS == 0;
+        return path.timeouts() >= MAX_TIMEOUTS;
     }
 
     /**

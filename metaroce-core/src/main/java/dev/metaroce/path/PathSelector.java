@@ -12,7 +12,7 @@ public final class PathSelector {
      */
     public int next(PathState[] paths, int count) {
         int best = -1;
-        long bestScore = 0;
+        long bestScore = -1;
         for (int i = 0; i < count; i++) {
             int at = turn + i < count ? turn + i : turn + i - count;
             PathState path = paths[at];

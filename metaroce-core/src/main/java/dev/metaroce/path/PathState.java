@@ -12,11 +12,17 @@ public final class PathState {
     /** Packets of one path that may be unacknowledged at once: the span of a SACK. */
     public static final int MAX_WINDOW_PACKETS = 256;
 
+    /**
+     * Longest wait for an answer, so that several fit into the time after which a sender gives up.
+     */
+    private static final long MAX_WAIT_NS = 1_000_000_000;
+
     private final CongestionControl congestion = new EcnAimd(MAX_WINDOW_PACKETS);
     private final RttEstimator rtt = new RttEstimator();
     private int route;
     private int inFlight;
     private int timeouts;
+    private int moves;
     private long activeNs;
 
     /** Starts afresh for a new lease. */
@@ -26,6 +32,7 @@ public final class PathState {
         rtt.reset();
         inFlight = 0;
         timeouts = 0;
+        moves = 0;
         activeNs = 0;
     }
 
@@ -67,9 +74,10 @@ public final class PathState {
     public void onProgress(long nowNs) {
         activeNs = nowNs;
         timeouts = 0;
+        moves = 0;
     }
 
-    /** Probes and time-outs in a row without an answer. */
+    /** Probes and time-outs in a row without an answer on this route. */
     public int timeouts() {
         return timeouts;
     }
@@ -79,22 +87,28 @@ public final class PathState {
         activeNs = nowNs;
     }
 
+    /**
+     * Leaves a dead route. The window starts anew; the round-trip time stays until the new route
+     * gives a sample, as the only guess there is. The new route may be dead too, so waits start at
+     * the time-out again, but a little longer with every move.
+     */
     public void moveTo(int newRoute, int windowPackets) {
         route = newRoute;
         congestion.reset(windowPackets);
-        rtt.reset();
+        timeouts = 1;
+        moves++;
     }
 
     /**
      * When to ask the peer what arrived: two smoothed round trips after the last sign of life, then
-     * after the retransmission time-out, doubling.
+     * after the retransmission time-out, doubling, at most a second.
      */
     public long probeDeadlineNs(long rtoFloorNs, long ackDelayNs) {
         if (timeouts == 0) {
             long waitNs = rtt.srttNs() == 0 ? rtoFloorNs : 2 * rtt.srttNs() + 2 * ackDelayNs;
             return activeNs + Math.max(waitNs, rtoFloorNs / 4);
         }
-        long rtoNs = rtt.rtoNs(rtoFloorNs, 1_000_000_000L);
-        return activeNs + (rtoNs << Math.min(timeouts - 1, 6));
+        long rtoNs = rtt.rtoNs(rtoFloorNs, MAX_WAIT_NS);
+        return activeNs + Math.min(MAX_WAIT_NS, rtoNs << Math.min(timeouts - 1 + moves, 6));
     }
 }

@@ -43,7 +43,7 @@ public final class WorkCompletion {
         return hasImmediate;
     }
 
-    /** The stream whose work this was: the {@code attachment} of the queue pair, never null. */
+    /** The queue pair whose work this was, for completion queues that serve several. */
     public Object owner() {
         return java.util.Objects.requireNonNull(owner);
     }

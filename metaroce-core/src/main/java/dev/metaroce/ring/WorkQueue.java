@@ -34,7 +34,7 @@ public final class WorkQueue {
     /** Work request flag: a completion is wanted also on success. */
     public static final int SIGNALED = 1;
 
-    private final Object owner;
+    private Object owner;
     private final int depth;
     private final int mask;
     private final long[] wrId;
@@ -75,6 +75,11 @@ public final class WorkQueue {
 
     public Object owner() {
         return owner;
+    }
+
+    /** Changes what completions name as their origin; before the first post. */
+    public void owner(Object newOwner) {
+        owner = newOwner;
     }
 
     public int depth() {

@@ -28,6 +28,7 @@ final class AckBuilder {
     private final ReceiverShares shares;
     private final CidPool pool;
     private final int[] due;
+    private int turn;
     private int dueHead;
     private int dueCount;
 
@@ -128,7 +129,7 @@ final class AckBuilder {
             return 0;
         }
         PacketMemory m = batch.memory();
-        int route = 1 + nakFields[at + 1] % device.limits.maxPaths();
+        int route = route(cid, nakFields[at + 1]);
         int to = batch.append(connection.peer, route, false, NakHeader.PACKET_BYTES);
         CommonHeader.encode(
                 m,
@@ -154,6 +155,19 @@ final class AckBuilder {
         return 1;
     }
 
+    /**
+     * The route of an answer: that of its path, which keeps round trips even. When answers seem to
+     * get lost they take all routes in turn, because one may be dead in this direction alone, and
+     * the initiator can only change its own.
+     */
+    private int route(int cid, int path) {
+        if (!contexts.has(cid, RxContexts.ANSWERS_MISSED)) {
+            return 1 + path;
+        }
+        turn = turn % device.limits.routes() + 1;
+        return turn;
+    }
+
     private int sendAck(long nowNs, int cid, TxBatch batch) {
         TransportConnection connection = contexts.connection(cid);
         int mask = connection == null ? 0 : contexts.ackMask(cid);
@@ -172,7 +186,7 @@ final class AckBuilder {
                         + count * AckHeader.RECORD_BYTES
                         + holes * AckHeader.SACK_BYTES;
         PacketMemory m = batch.memory();
-        int route = 1 + Integer.numberOfTrailingZeros(mask);
+        int route = route(cid, Integer.numberOfTrailingZeros(mask));
         int at = batch.append(connection.peer, route, false, body + CommonHeader.TRAILER_BYTES);
         CommonHeader.encode(
                 m,
@@ -186,6 +200,7 @@ final class AckBuilder {
                 0,
                 CommonHeader.toTxTime(nowNs));
         shares.refresh(nowNs);
+        //= MR-2.4-2
         AckHeader.encodeLease(
                 m,
                 at,
@@ -199,6 +214,7 @@ final class AckBuilder {
                 pool.epoch(cid));
         int record = AckHeader.firstRecord(at);
         for (int rest = mask; rest != 0; rest &= rest - 1) {
+            //= MR-2.4-4, MR-4.2-7
             record = putPath(nowNs, cid, Integer.numberOfTrailingZeros(rest), m, record);
         }
         CommonHeader.seal(m, at, body);
@@ -210,12 +226,14 @@ final class AckBuilder {
     }
 
     private boolean hasSack(int cid, int path) {
+        //= MR-2.4-9
         return contexts.selective(cid) && contexts.hasHole(cid, path);
     }
 
     private int putPath(long nowNs, int cid, int path, PacketMemory m, int record) {
         boolean sack = hasSack(cid, path);
         int flags = sack ? AckHeader.RFLAG_SACK : 0;
+        //= MR-2.4-10
         flags |= (contexts.ceMask(cid) >> path & 1) != 0 ? AckHeader.RFLAG_CE : 0;
         flags |= (contexts.probeMask(cid) >> path & 1) != 0 ? AckHeader.RFLAG_PROBE_REPLY : 0;
         int delay = CommonHeader.toTxTime(nowNs) - contexts.arrivalTime(cid, path);

@@ -1,6 +1,5 @@
 package dev.metaroce.transport;
 
-import dev.metaroce.wire.ControlMessage;
 import dev.metaroce.wire.NetAddress;
 
 import org.jspecify.annotations.Nullable;
@@ -35,8 +34,9 @@ final class ConnectionTable {
     }
 
     /** A dialled connection learnt who its peer is. */
-    void bind(TransportConnection connection, long peerEndpointId) {
+    void bind(TransportConnection connection, long peerEndpointId, int peerIncarnation) {
         connection.peerEndpointId = peerEndpointId;
+        connection.peerIncarnation = peerIncarnation;
         byKey.put(new Key(peerEndpointId, connection.connectionId, connection.dialer), connection);
     }
 
@@ -48,6 +48,7 @@ final class ConnectionTable {
     /** Offers an incoming connection to its service; null when it is refused. */
     @Nullable TransportConnection accept(
             long peerEndpointId,
+            int peerIncarnation,
             long connectionId,
             NetAddress peer,
             long serviceId,
@@ -63,16 +64,8 @@ final class ConnectionTable {
             device.remove(made);
             return null;
         }
-        if (answer.length > ControlMessage.MAX_PRIVATE_BYTES) {
-            device.remove(made);
-            throw new IllegalArgumentException(
-                    "private data of "
-                            + answer.length
-                            + " bytes: at most "
-                            + ControlMessage.MAX_PRIVATE_BYTES);
-        }
         made.privateData = answer;
-        bind(made, peerEndpointId);
+        bind(made, peerEndpointId, peerIncarnation);
         made.established = true;
         made.state(ConnectionState.OPEN);
         return made;

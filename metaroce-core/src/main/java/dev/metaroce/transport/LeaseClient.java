@@ -2,7 +2,6 @@ package dev.metaroce.transport;
 
 import dev.metaroce.event.CounterId;
 import dev.metaroce.event.EventId;
-import dev.metaroce.path.PathHealth;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.wire.ControlMessage;
@@ -27,6 +26,7 @@ final class LeaseClient {
     private static final long FIRST_RETRY_NS = 10_000_000;
     private static final long MAX_RETRY_NS = 500_000_000;
     private static final long QUEUED_ASK_NS = 200_000_000;
+    private static final long MAX_DENY_US = 1_000_000;
     private static final int MAX_RELEASE_TRIES = 6;
     private static final int FULL_POOL_LOAD = 254 * 9 / 10;
 
@@ -34,6 +34,7 @@ final class LeaseClient {
     private final DeviceLimits limits;
     private final ConnectionTable connections;
     private final LeaseServer server;
+    private final PathTimers pathTimers;
     private final GrantFields grant = new GrantFields();
     private @Nullable TxLease[] spare = new TxLease[4];
     private int spareCount;
@@ -44,6 +45,8 @@ final class LeaseClient {
         this.connections = connections;
         this.server = server;
         limits = device.limits;
+        pathTimers = new PathTimers(device);
+        //= MR-3.4-7
         nextNonce = device.rng.nextLong() >>> 2 | 1;
     }
 
@@ -70,6 +73,10 @@ final class LeaseClient {
     }
 
     private void request(long nowNs, TransportConnection c) {
+        if (c.leaseState != LeaseState.WAITING) {
+            c.wantedNs = nowNs;
+        }
+        c.answeredNs = 0;
         c.nonce = nextNonce++;
         c.attempts = 0;
         c.askedNs = nowNs;
@@ -105,6 +112,7 @@ final class LeaseClient {
         request.versionMask = LeaseServer.versions();
         request.demandKib = 0;
         request.priority = 0;
+        //= MR-3.6-7
         boolean first = c.dialer && !c.established;
         request.flags =
                 (first ? RequestFields.FLAG_CONNECT : 0)
@@ -135,10 +143,12 @@ final class LeaseClient {
     void onGrant(long nowNs, PacketMemory m, int at, NetAddress source) {
         TransportConnection c = asking(m, at, source);
         if (c == null) {
+            giveBackUnasked(m, at, source);
             return;
         }
         grant.read(m, at);
         Profile profile = Profile.of(grant.profile);
+        //= MR-3.4-11
         if (profile == null
                 || grant.paths < 1
                 || grant.paths > limits.maxPaths()
@@ -150,13 +160,13 @@ final class LeaseClient {
         TxLease lease = takeLease(c.peer);
         int token = CommonHeader.token(grant.cid, grant.epoch);
         lease.open(c.peer, grant.cid, grant.epoch, token, grant.paths, profile == Profile.M);
+        //= MR-3.4-10
         int mtu = Math.min(grant.mtu, limits.payloadMtu());
         lease.start(grant.initialPsn, mtu, Math.clamp(grant.openMessages, 1, 1024));
         lease.allow(grant.windowKib, grant.rateHint);
-        if (c.attempts == 1 && c.leaseState == LeaseState.REQUESTED) {
-            for (int i = 0; i < lease.pathCount; i++) {
-                lease.states[i].rtt().onSample(Math.max(1, nowNs - c.askedNs));
-            }
+        noteAnswer(nowNs, c);
+        for (int i = 0; i < lease.pathCount; i++) {
+            lease.states[i].rtt().onSample(c.answeredNs);
         }
         c.lease = lease;
         c.leaseNumber++;
@@ -167,7 +177,7 @@ final class LeaseClient {
         if (!c.established) {
             c.established = true;
             c.peerPrivateData = Arrays.copyOf(grant.privateData, grant.privateLength);
-            connections.bind(c, grant.endpointId);
+            connections.bind(c, grant.endpointId, grant.incarnation);
             if (c.state() == ConnectionState.CONNECTING) {
                 c.state(ConnectionState.OPEN);
             }
@@ -175,6 +185,28 @@ final class LeaseClient {
         device.event(nowNs, EventId.LEASE_OPENED, c.index, grant.cid, grant.epoch);
         readyAll(c);
         afterProgress(nowNs, c);
+    }
+
+    /**
+     * The first answer gives a first idea of the round trip. It is too long when an earlier copy of
+     * the request was lost, which costs a little patience; none at all would cost a second.
+     */
+    private static void noteAnswer(long nowNs, TransportConnection c) {
+        if (c.answeredNs == 0) {
+            c.answeredNs = Math.max(1, nowNs - c.askedNs);
+        }
+    }
+
+    /** A GRANT for an attempt that was given up: the target may have the context back at once. */
+    private void giveBackUnasked(PacketMemory m, int at, NetAddress source) {
+        int srcCtx = CommonHeader.ctx(m, at);
+        TransportConnection c = device.connection(srcCtx);
+        long nonce = ControlMessage.nonce(m, at);
+        if (c == null || c.nonce != nonce) {
+            grant.read(m, at);
+            int token = CommonHeader.token(grant.cid, grant.epoch);
+            device.send(ControlOpcode.RELEASE, source, null, srcCtx, nonce, token, 0, 0);
+        }
     }
 
     private TxLease takeLease(NetAddress peer) {
@@ -187,6 +219,7 @@ final class LeaseClient {
         if (c != null) {
             c.leaseState = LeaseState.QUEUED;
             c.heardNs = nowNs;
+            noteAnswer(nowNs, c);
             c.retryNs = nowNs + QUEUED_ASK_NS;
             device.event(
                     nowNs,
@@ -204,14 +237,18 @@ final class LeaseClient {
         if (c == null || reason == null) {
             return;
         }
-        long retryUs = ControlMessage.denyRetryAfterUs(m, at);
+        long retryUs = Math.min(ControlMessage.denyRetryAfterUs(m, at), MAX_DENY_US);
         device.event(nowNs, EventId.LEASE_DENIED, c.index, reason.code(), retryUs);
+        //= MR-3.4-12
         switch (reason) {
             case QUEUE_FULL, POLICY, COOKIE -> waitAndAskAgain(nowNs, c, retryUs * 1_000, reason);
             case FINISHED -> waitAndAskAgain(nowNs, c, 0, reason);
             case NO_SERVICE -> {
                 if (!c.established) {
                     waitAndAskAgain(nowNs, c, 50_000_000, reason);
+                } else if (!c.dialer && c.leaseNumber == 0) {
+                    // Our GRANT, by which the dialler learns that we accepted, is still on its way.
+                    waitAndAskAgain(nowNs, c, FIRST_RETRY_NS, reason);
                 } else {
                     fail(nowNs, c, "the peer does not know this connection (restarted?)");
                 }
@@ -232,7 +269,7 @@ final class LeaseClient {
 
     private void waitAndAskAgain(
             long nowNs, TransportConnection c, long waitNs, DenyReason reason) {
-        if (nowNs - c.askedNs >= limits.giveUpNs()) {
+        if (nowNs - c.wantedNs >= limits.giveUpNs()) {
             fail(nowNs, c, "the peer denied a context for too long: " + reason);
             return;
         }
@@ -259,12 +296,14 @@ final class LeaseClient {
             return;
         }
         if (c.reclaimed && c.leaseState == LeaseState.OPEN) {
+            //= MR-3.5-9
             c.leaseState = LeaseState.DRAINING;
             device.event(nowNs, EventId.LEASE_DRAINING, c.index, lease.cid, lease.epoch);
         }
         device.ready.add(c);
         if (lease.isAllAcked()) {
             boolean midMessage = isMidMessage(c);
+            //= MR-3.3-1
             if (c.leaseState == LeaseState.DRAINING && !midMessage) {
                 release(nowNs, c);
                 return;
@@ -272,6 +311,7 @@ final class LeaseClient {
             if (c.leaseState == LeaseState.OPEN && !c.hasUnsent()) {
                 c.idleSinceNs = nowNs;
                 boolean crowded = lease.poolLoad >= FULL_POOL_LOAD;
+                //= MR-3.3-9
                 if (crowded || c.state() == ConnectionState.CLOSING) {
                     release(nowNs, c);
                     return;
@@ -312,8 +352,12 @@ final class LeaseClient {
                 CommonHeader.token(
                         ControlMessage.leaseCid(m, at), ControlMessage.leaseEpoch(m, at));
         long nonce = ControlMessage.nonce(m, at);
+        if (c != null && !source.sameHost(c.peer)) {
+            return;
+        }
         if (c != null && holdsToken(c, m, at)) {
             c.heardNs = nowNs;
+            //= MR-3.3-8
             device.send(ControlOpcode.KEEPALIVE_ACK, source, null, 0, nonce, token, 0, 0);
         } else {
             // We do not hold it (any more): the target may have it back.
@@ -343,6 +387,7 @@ final class LeaseClient {
             return;
         }
         c.attempts++;
+        //= MR-2.6-2, MR-3.3-2
         device.send(ControlOpcode.RELEASE, c.peer, c, c.index, c.nonce, lease.token, 0, 0);
         c.retryNs = nowNs + (FIRST_RETRY_NS << Math.min(c.attempts - 1, 5));
         arm(nowNs, c);
@@ -350,6 +395,7 @@ final class LeaseClient {
 
     void onReleaseAck(long nowNs, PacketMemory m, int at, NetAddress source) {
         TransportConnection c = device.connection(CommonHeader.ctx(m, at));
+        //= MR-3.3-10
         if (c != null
                 && c.leaseState == LeaseState.RELEASING
                 && c.nonce == ControlMessage.nonce(m, at)
@@ -370,6 +416,7 @@ final class LeaseClient {
 
     /** Without a lease: asks for one when there is work, else ends a connection that is closing. */
     private void finish(long nowNs, TransportConnection c) {
+        //= MR-3.6-3
         if (c.hasUnsent()) {
             request(nowNs, c);
         } else if (c.state() == ConnectionState.CLOSING) {
@@ -398,6 +445,7 @@ final class LeaseClient {
         int cid = ControlMessage.resetCid(m, at);
         int epoch = ControlMessage.resetEpoch(m, at);
         long proof = ControlMessage.nonce(m, at);
+        //= MR-3.2-6, MR-3.2-8
         for (int i = 0; i < device.connectionSlots(); i++) {
             TransportConnection c = device.connection(i);
             TxLease lease = c == null ? null : c.lease;
@@ -406,14 +454,14 @@ final class LeaseClient {
                     || lease.cid != cid
                     || lease.epoch != epoch
                     || !source.sameHost(lease.peer)
-                    || !isProof(lease, proof)) {
+                    || !lease.isProof(proof)) {
                 continue;
             }
             device.event(
                     nowNs, EventId.LEASE_LOST, c.index, cid, ControlMessage.resetReason(m, at));
             boolean unused = ControlMessage.resetReason(m, at) == ResetReason.UNUSED.code();
-            if (unused || lease.isAllAcked()) {
-                //= MR-3.3-6
+            if (unused || lease.isAllAcked() || isRepeatable(c)) {
+                //= MR-3.2-9
                 restartStreams(c);
                 dropLease(c);
                 finish(nowNs, c);
@@ -424,23 +472,21 @@ final class LeaseClient {
         }
     }
 
-    /** Nothing of the lost lease was accepted: all of it is sent again under the next one. */
+    /** True when what is in doubt may be done twice: WRITEs that no application was told of. */
+    private static boolean isRepeatable(TransportConnection c) {
+        for (Stream stream : c.streams()) {
+            if (!stream.isRepeatable()) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Whatever of the lost lease is not acknowledged is sent again under the next one. */
     private static void restartStreams(TransportConnection c) {
         for (Stream stream : c.streams()) {
             stream.restart();
         }
-    }
-
-    /** A RESET quotes path and PSN of our packet: a stranger would have to guess 32 bits. */
-    private static boolean isProof(TxLease lease, long proof) {
-        long path = proof >>> 32;
-        //= MR-3.2-6
-        if (path >= lease.pathCount) {
-            return false;
-        }
-        TxPath p = lease.paths[(int) path];
-        int psn = (int) proof;
-        return psn - p.una() >= -TxPath.WINDOW && psn - p.nextPsn() <= 0;
     }
 
     // Ending a connection
@@ -481,6 +527,7 @@ final class LeaseClient {
                         ControlMessage.disconnectEndpointId(m, at),
                         ControlMessage.disconnectConnectionId(m, at),
                         !fromDialer);
+        //= MR-3.6-4
         if (c != null && source.sameHost(c.peer)) {
             end(nowNs, c, ConnectionState.CLOSED, WcStatus.WR_FLUSH_ERROR);
         }
@@ -511,19 +558,12 @@ final class LeaseClient {
         }
         device.counters.increment(CounterId.CONNECTIONS_FAILED);
         device.event(nowNs, EventId.CONNECTION_FAILED, c.index, 0, 0);
-        c.failure(c + ": " + why + progressText(nowNs, c));
+        c.failure(c + ": " + why + c.progressText(nowNs));
+        if (c.established) {
+            // Once, as a courtesy: the peer need not find out by time-out.
+            device.send(ControlOpcode.DISCONNECT, c.peer, c, c.index, nextNonce++, 0, 0, 0);
+        }
         end(nowNs, c, ConnectionState.FAILED, WcStatus.RETRY_EXCEEDED_ERROR);
-    }
-
-    private static String progressText(long nowNs, TransportConnection c) {
-        TxLease lease = c.lease;
-        return " (lease "
-                + (lease == null ? "none" : lease.cid + "/" + lease.epoch)
-                + ", last answer "
-                + (nowNs - c.heardNs) / 1_000_000
-                + " ms ago, attempts "
-                + c.attempts
-                + ")";
     }
 
     private void end(
@@ -553,34 +593,10 @@ final class LeaseClient {
                     device.timers.set(timer, c.retryNs);
             case OPEN, DRAINING -> {
                 if (lease != null) {
-                    device.timers.set(timer, leaseDeadlineNs(nowNs, c, lease));
+                    device.timers.set(timer, pathTimers.leaseDeadlineNs(nowNs, c, lease));
                 }
             }
         }
-    }
-
-    private long leaseDeadlineNs(long nowNs, TransportConnection c, TxLease lease) {
-        long next = Long.MAX_VALUE / 2;
-        boolean quiet = true;
-        for (int i = 0; i < lease.pathCount; i++) {
-            TxPath path = lease.paths[i];
-            if (path.state.inFlight() > 0) {
-                next = Math.min(next, probeDeadlineNs(path) - nowNs);
-            }
-            if (path.hasDeferred()) {
-                next = Math.min(next, path.deferredUntilNs() - nowNs);
-            }
-            quiet &= path.isAllAcked();
-        }
-        long limitNs =
-                quiet
-                        ? c.idleSinceNs + limits.lingerNs() - nowNs
-                        : c.heardNs + limits.giveUpNs() - nowNs;
-        return nowNs + Math.min(next, limitNs);
-    }
-
-    private long probeDeadlineNs(TxPath path) {
-        return path.state.probeDeadlineNs(limits.rtoFloorNs(), limits.ackDelayNs());
     }
 
     void onTimer(long nowNs, TransportConnection c) {
@@ -593,11 +609,7 @@ final class LeaseClient {
                     sendRequest(nowNs, c);
                 }
             }
-            case WAITING -> {
-                long askedNs = c.askedNs;
-                request(nowNs, c);
-                c.askedNs = askedNs;
-            }
+            case WAITING -> request(nowNs, c);
             case RELEASING -> {
                 if (c.attempts >= MAX_RELEASE_TRIES) {
                     released(nowNs, c);
@@ -623,45 +635,21 @@ final class LeaseClient {
         }
         boolean quiet = lease.isAllAcked();
         if (!quiet && nowNs - c.heardNs >= limits.giveUpNs()) {
+            //= MR-3.3-12
             fail(nowNs, c, "the peer was alive and went silent");
             return;
         }
         for (int i = 0; i < lease.pathCount; i++) {
-            onPathTimer(nowNs, lease, i);
+            pathTimers.onPathTimer(nowNs, lease, i);
         }
         readyAll(c);
         boolean idle = quiet && c.leaseState == LeaseState.OPEN && !c.hasUnsent();
+        //= MR-3.3-9
         if (idle && nowNs - c.idleSinceNs >= limits.lingerNs()) {
             release(nowNs, c);
             return;
         }
         device.ready.add(c);
         arm(nowNs, c);
-    }
-
-    private void onPathTimer(long nowNs, TxLease lease, int pathId) {
-        TxPath path = lease.paths[pathId];
-        if (path.hasDeferred() && path.deferredUntilNs() - nowNs <= 0) {
-            path.resumeDeferred();
-        }
-        if (path.state.inFlight() == 0 || probeDeadlineNs(path) - nowNs > 0) {
-            return;
-        }
-        //= MR-4.3-3
-        path.state.onTimeout(nowNs);
-        path.probeWanted = true;
-        if (path.state.timeouts() > 1) {
-            device.counters.increment(CounterId.RTO_FIRED);
-            path.state.congestion().onTimeout(nowNs);
-        }
-        if (PathHealth.shouldReroute(path.state)) {
-            //= MR-4.3-4
-            int from = path.state.route();
-            int to = PathHealth.nextRoute(lease.states, lease.pathCount, from, limits.routes());
-            path.state.moveTo(to, TxLease.FEWEST_PACKETS);
-            path.markAllLost();
-            device.counters.increment(CounterId.REROUTES);
-            device.event(nowNs, EventId.PATH_REROUTED, pathId, from, to);
-        }
     }
 }

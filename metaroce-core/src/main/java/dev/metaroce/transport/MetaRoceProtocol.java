@@ -1,6 +1,5 @@
 package dev.metaroce.transport;
 
-import dev.metaroce.ring.WcStatus;
 import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.wire.ControlOpcode;
 import dev.metaroce.wire.NetAddress;
@@ -36,6 +35,7 @@ public final class MetaRoceProtocol {
         this.device = device;
         DeviceLimits limits = device.limits();
         contexts = new RxContexts(limits);
+        //= MR-3.1-9
         pool =
                 new CidPool(
                         limits.contexts(),
@@ -171,11 +171,17 @@ public final class MetaRoceProtocol {
             client.fail(nowNs, c, c.pendingFailure);
             return 0;
         }
+        TxLease lease = c.lease;
+        boolean wasQuiet = lease != null && lease.isAllAcked();
         int sent = requester.pollTransmit(nowNs, c, batch, CONNECTION_BUDGET);
+        if (sent > 0 && wasQuiet) {
+            // Patience counts from here: before, there was nothing to answer.
+            c.heardNs = nowNs;
+        }
         Stream faulted = c.faultedStream;
         if (faulted != null) {
             c.faultedStream = null;
-            completer.fail(c, faulted, c.faultedSeq, WcStatus.LOCAL_PROTECTION_ERROR);
+            completer.fail(c, faulted, c.faultedSeq, c.faultedStatus);
         }
         if (sent > 0) {
             client.arm(nowNs, c);
@@ -208,6 +214,7 @@ public final class MetaRoceProtocol {
 
     /** Bytes of all tables that serve senders; depends on the limits only. */
     public long contextTableBytes() {
+        //= MR-1.2-5
         return contexts.bytes()
                 + pool.bytes()
                 + PeerTable.bytes()

@@ -24,6 +24,7 @@ final class PeerTable {
     private boolean[] known = {};
     private @Nullable NetAddress[] address = {};
     private int clock;
+    private int newest = -1;
 
     /** Bytes of the table once it is in use. */
     static long bytes() {
@@ -51,10 +52,12 @@ final class PeerTable {
         for (int at = first; at < first + WAYS; at++) {
             if (known[at] && endpointId[at] == id) {
                 usedAt[at] = ++clock;
+                newest = -1;
                 address[at] = from;
                 incarnation[at] = newIncarnation;
                 return at;
             }
+            //= MR-3.4-14
             boolean free = !known[at] || holds[at] == 0;
             if (free && (place < 0 || isOlder(at, place))) {
                 place = at;
@@ -69,6 +72,7 @@ final class PeerTable {
             usedAt[place] = ++clock;
             address[place] = from;
             known[place] = true;
+            newest = place;
         }
         return place;
     }
@@ -125,7 +129,13 @@ final class PeerTable {
         return incarnation[peer];
     }
 
+    /** True when the last {@link #enter} made this entry. */
+    boolean isNew(int peer) {
+        return peer == newest;
+    }
+
+    /** Where the endpoint was heard last; null for entry -1. */
     @Nullable NetAddress address(int peer) {
-        return address[peer];
+        return peer < 0 ? null : address[peer];
     }
 }

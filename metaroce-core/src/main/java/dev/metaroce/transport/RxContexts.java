@@ -4,6 +4,8 @@ import dev.metaroce.util.WindowBitmap;
 
 import org.jspecify.annotations.Nullable;
 
+import java.util.Arrays;
+
 /**
  * The receive contexts of a device, indexed by CID: all that a target remembers of its active
  * senders, packed into one array whose size depends on the limits only. Allocated when the first
@@ -39,6 +41,9 @@ final class RxContexts {
 
     /** Flag, profile S: the present gap was reported. */
     static final int NAK_SENT = 16;
+
+    /** Flag: the holder repeated itself or asked, so answers may be lost on their route. */
+    static final int ANSWERS_MISSED = 32;
 
     private static final int BITMAP = 2;
     private static final int COARSE_SHIFT = 12;
@@ -84,6 +89,7 @@ final class RxContexts {
             messages = new long[contexts * openMessages];
             connections = new TransportConnection[contexts];
             peers = new int[contexts];
+            Arrays.fill(peers, -1);
         }
         int at = cid * stride;
         words[at] = nonce;
@@ -118,8 +124,9 @@ final class RxContexts {
         return cid < connections.length ? connections[cid] : null;
     }
 
+    /** Entry in the peer table of the present or last holder; -1 when there was none. */
     int peer(int cid) {
-        return peers[cid];
+        return cid < peers.length ? peers[cid] : -1;
     }
 
     long nonce(int cid) {
@@ -170,6 +177,7 @@ final class RxContexts {
     void rateHint(int cid, int hint) {
         int at = cid * stride + 5;
         if (rateHint(cid) != hint) {
+            //= MR-5.6-4
             int seq = (hintSeq(cid) + 1) & 0xFF;
             words[at] = (words[at] & ~0xFFFF_FFFFL) | ((long) hint << 8) | seq;
         }

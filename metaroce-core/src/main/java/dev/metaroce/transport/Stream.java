@@ -45,7 +45,6 @@ public final class Stream {
     private final WorkQueue receiveQueue;
     private final CompletionRing sendRing;
     private final CompletionRing receiveRing;
-    private volatile Object attachment = this;
     private boolean error;
 
     // Initiator. Slots headSeq..sendSeq-1 are sent, sendSeq is being cut at sendOffset.
@@ -68,6 +67,9 @@ public final class Stream {
 
     /** How often in a row the target had no receive; 0 when the last SEND found one. */
     int notReadyCount;
+
+    /** The request that was refused first, meaningful while notReadyCount is not 0. */
+    long notReadySeq;
 
     /** Since when the target has had no receive, meaningful while notReadyCount is not 0. */
     long notReadySinceNs;
@@ -131,18 +133,16 @@ public final class Stream {
         return receiveQueue;
     }
 
-    /** Any thread. */
+    /** Any thread; ordered after what the caller posted. */
     public boolean inError() {
+        VarHandle.fullFence();
         return (boolean) ERROR.getAcquire(this);
     }
 
     /** Sets what completions name as their owner; once, before work is posted. */
     public void attach(Object pair) {
-        attachment = pair;
-    }
-
-    public Object attachment() {
-        return attachment;
+        sendQueue.owner(pair);
+        receiveQueue.owner(pair);
     }
 
     public TransportConnection connection() {
@@ -174,6 +174,7 @@ public final class Stream {
         if (sendOffset > 0) {
             return true;
         }
+        //= MR-4.2-3
         return newMessages
                 && sendSeq < sendQueue.tail()
                 && sendSeq - headSeq < MESSAGE_WINDOW
@@ -208,6 +209,7 @@ public final class Stream {
     void begin(int lease, int openSlot) {
         enterLease(lease);
         int at = sendQueue.index(sendSeq);
+        //= MR-4.2-1
         msn[at] = nextMsn++;
         Opcode opcode = opcode(sendSeq);
         recvSeq[at] = opcode.consumesReceive() ? nextRecvSeq++ : 0;
@@ -227,6 +229,17 @@ public final class Stream {
         progress[at] = SENT;
         sendSeq++;
         sendOffset = 0;
+        return true;
+    }
+
+    /** True when every request on the way is a WRITE without immediate. */
+    boolean isRepeatable() {
+        long end = sendOffset > 0 ? sendSeq + 1 : sendSeq;
+        for (long seq = headSeq; seq < end; seq++) {
+            if (opcode(seq) != Opcode.WRITE) {
+                return false;
+            }
+        }
         return true;
     }
 
@@ -269,13 +282,13 @@ public final class Stream {
             return false;
         }
         int at = sendQueue.index(seq);
+        if (seq == notReadySeq) {
+            notReadyCount = 0;
+        }
         if (--pendingPackets[at] > 0 || progress[at] != SENT) {
             return false;
         }
         progress[at] = DONE;
-        if (opcode(seq).consumesReceive()) {
-            notReadyCount = 0;
-        }
         return true;
     }
 
@@ -323,13 +336,16 @@ public final class Stream {
     void fail(long failed, WcStatus status) {
         if (!error) {
             long culprit = failed < 0 ? headSeq : failed;
+            //= MR-4.5-3
             ERROR.setRelease(this, true);
             sendOffset = 0;
             flushSends(culprit, status);
         } else {
             flushSends(-1, status);
         }
-        flushReceives();
+        // Store, then look: a receive posted meanwhile is seen here, or its poster sees the error.
+        VarHandle.fullFence();
+        flushReceives(-1);
     }
 
     private void flushSends(long culprit, WcStatus status) {
@@ -348,15 +364,14 @@ public final class Stream {
         sendSeq = tail;
     }
 
-    /** Engine: work was posted to a stream in error; it is flushed. */
-    void flushReceives() {
+    private void flushReceives(long tooShort) {
         long tail = receiveQueue.tail();
         for (; rxHead < tail; rxHead++) {
             receiveRing.push(
                     receiveQueue,
                     rxHead,
                     receiveQueue.wrId(rxHead),
-                    WcStatus.WR_FLUSH_ERROR,
+                    rxHead == tooShort ? WcStatus.LOCAL_LENGTH_ERROR : WcStatus.WR_FLUSH_ERROR,
                     WcOpcode.RECEIVE,
                     0,
                     0,
@@ -372,6 +387,7 @@ public final class Stream {
             rxLease = lease;
             rxNextMsn = 0;
             WindowBitmap.clear(rxDone, 0);
+            //= MR-4.2-6
             rxBase = rxHead;
         }
     }
@@ -449,19 +465,13 @@ public final class Stream {
         rxHead++;
     }
 
-    /** The receive at the head is too short for what came: it ends with a length error. */
+    /**
+     * Receive {@code seq} is too short for what came: it ends with a length error, all other
+     * receives are flushed and the stream is in error. The caller has its sends flushed too.
+     */
     void receiveTooShort(long seq) {
-        if (seq == rxHead) {
-            receiveRing.push(
-                    receiveQueue,
-                    rxHead,
-                    receiveQueue.wrId(rxHead),
-                    WcStatus.LOCAL_LENGTH_ERROR,
-                    WcOpcode.RECEIVE,
-                    0,
-                    0,
-                    false);
-            rxHead++;
-        }
+        //= MR-4.5-6
+        ERROR.setRelease(this, true);
+        flushReceives(seq);
     }
 }

@@ -1,6 +1,7 @@
 package dev.metaroce.transport;
 
 import dev.metaroce.ring.CompletionRing;
+import dev.metaroce.ring.WcStatus;
 import dev.metaroce.wire.NetAddress;
 
 import org.jspecify.annotations.Nullable;
@@ -39,6 +40,7 @@ public final class TransportConnection {
 
     NetAddress peer;
     long peerEndpointId;
+    int peerIncarnation;
     byte[] peerPrivateData = {};
     private ConnectionState state = ConnectionState.CONNECTING;
 
@@ -54,7 +56,16 @@ public final class TransportConnection {
     int leaseNumber;
     long nonce;
     int attempts;
+
+    /** When the present request was sent first. */
     long askedNs;
+
+    /** Since when a lease is wanted, refusals included. */
+    long wantedNs;
+
+    /** From the present request to its first answer; 0 before that. */
+    long answeredNs;
+
     long retryNs;
     long heardNs;
     long idleSinceNs;
@@ -66,6 +77,7 @@ public final class TransportConnection {
     // A request whose local memory was gone when its packet was made
     @Nullable Stream faultedStream;
     long faultedSeq;
+    WcStatus faultedStatus = WcStatus.SUCCESS;
 
     /** Why the connection is to be failed at the next turn; empty for no reason. */
     String pendingFailure = "";
@@ -184,10 +196,12 @@ public final class TransportConnection {
     }
 
     /** The region of a posted request was closed: the stream is to fail after this turn. */
-    void noteLocalFault(Stream stream, long seq) {
+    void noteLocalFault(Stream stream, long seq, WcStatus status) {
+        //= MR-4.5-7
         if (faultedStream == null) {
             faultedStream = stream;
             faultedSeq = seq;
+            faultedStatus = status;
         }
     }
 
@@ -249,6 +263,20 @@ public final class TransportConnection {
             }
         }
         return false;
+    }
+
+    /** Where the lease stands, for the text of a failure. */
+    String progressText(long nowNs) {
+        TxLease held = lease;
+        StringBuilder text = new StringBuilder(" (");
+        text.append(held == null ? "no lease" : "cid " + held.cid + "/" + held.epoch);
+        text.append(", ").append(leaseState);
+        text.append(", last answer ").append((nowNs - heardNs) / 1_000_000).append(" ms ago");
+        text.append(", attempt ").append(attempts);
+        for (int i = 0; held != null && i < held.pathCount; i++) {
+            text.append(held.paths[i].isAllAcked() ? "" : ", path " + i + " " + held.paths[i]);
+        }
+        return text.append(')').toString();
     }
 
     @Override

@@ -183,6 +183,7 @@ final class TxPath {
         switch (before) {
             case IN_FLIGHT -> {
                 leaveNetwork(at);
+                //= MR-4.3-7
                 if (!resent[at] || echoTime == sentTime[at]) {
                     noteDelivered(sentOrder[at]);
                 }
@@ -227,6 +228,7 @@ final class TxPath {
 
     /** The path delivered out of order: judge loss more patiently for a while. */
     void onSpurious() {
+        //= MR-4.3-6
         guardPackets = 3;
         quietPackets = 0;
     }
@@ -337,7 +339,23 @@ final class TxPath {
     void onProbeReply(int echoTime) {
         if (probeOut && echoTime == probeTime) {
             probeOut = false;
+            //= MR-4.3-8
             noteDelivered(probeOrder + guardPackets);
         }
+    }
+
+    @Override
+    public String toString() {
+        return (nextPsn - una)
+                + " packets open, "
+                + state.inFlight()
+                + " in flight, "
+                + lostCount
+                + " lost, "
+                + deferredCount
+                + " deferred, "
+                + state.timeouts()
+                + " time-outs, route "
+                + state.route();
     }
 }

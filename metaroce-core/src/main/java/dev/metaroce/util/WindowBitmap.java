@@ -29,6 +29,12 @@ public final class WindowBitmap {
         words[base + (bit >>> 6)] |= 1L << bit;
     }
 
+    /** Clears bit {@code bit}, 0..255. */
+    public static void unset(long[] words, int base, int bit) {
+        Invariant.check((bit & -BITS) == 0, "bit is inside the window", bit, BITS);
+        words[base + (bit >>> 6)] &= ~(1L << bit);
+    }
+
     /** Number of consecutive ones from bit 0 upwards, 0..256. */
     public static int trailingOnes(long[] words, int base) {
         return nextClear(words, base, 0);

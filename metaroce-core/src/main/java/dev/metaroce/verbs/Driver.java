@@ -24,6 +24,11 @@ public interface Driver {
      */
     boolean await(BooleanSupplier condition, long timeoutNs);
 
+    /**
+     * A connection handler of the application threw; the connection was refused. Say so somewhere.
+     */
+    void handlerFailed(RuntimeException cause);
+
     /** Stops the driver and frees its sockets; returns when its thread, if any, has ended. */
     void close();
 }

@@ -134,14 +134,25 @@ public final class QueuePair {
         boolean stored =
                 stream.receiveQueue()
                         .offer(wrId, 0, WorkQueue.SIGNALED, local, offset, length, 0, 0, 0);
-        return stored ? PostResult.OK : PostResult.QUEUE_FULL;
+        return receivePosted(stored);
     }
 
     /** Posts a receive without a buffer: for WRITE with immediate and zero-length SENDs. */
     public PostResult postReceive(long wrId) {
         boolean stored =
                 stream.receiveQueue().offer(wrId, 0, WorkQueue.SIGNALED, null, 0, 0, 0, 0, 0);
-        return stored ? PostResult.OK : PostResult.QUEUE_FULL;
+        return receivePosted(stored);
+    }
+
+    /** The engine looks for receives when a message comes; only a failed stream must be told. */
+    private PostResult receivePosted(boolean stored) {
+        if (!stored) {
+            return PostResult.QUEUE_FULL;
+        }
+        if (stream.inError()) {
+            device.ring(stream);
+        }
+        return PostResult.OK;
     }
 
     private PostResult postSendQueue(

@@ -7,8 +7,11 @@ import dev.metaroce.transport.DeviceLimits;
 import dev.metaroce.transport.MetaRoceProtocol;
 import dev.metaroce.transport.Stream;
 import dev.metaroce.transport.TransportConnection;
+import dev.metaroce.wire.ControlMessage;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.Profile;
+
+import org.jspecify.annotations.Nullable;
 
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -56,13 +59,35 @@ public final class RdmaDevice implements AutoCloseable {
         return connection;
     }
 
-    /** Offers a service. The handler is called on the engine's thread for each new connection. */
+    /**
+     * Offers a service. The handler is called on the engine's thread for each new connection; when
+     * it throws, the connection is refused and the driver reports the failure.
+     */
     public void listen(long serviceId, ConnectionHandler handler) {
         engine.listen(
                 serviceId,
-                (transport, privateData) ->
-                        handler.onRequest(new Connection(this, transport), privateData));
+                (transport, privateData) -> {
+                    try {
+                        return checked(
+                                handler.onRequest(new Connection(this, transport), privateData));
+                    } catch (RuntimeException e) {
+                        // A stranger's request must not stop the device, whatever the handler does.
+                        driver.handlerFailed(e);
+                        return null;
+                    }
+                });
         driver.wake();
+    }
+
+    private static byte @Nullable [] checked(byte @Nullable [] answer) {
+        if (answer != null && answer.length > ControlMessage.MAX_PRIVATE_BYTES) {
+            throw new IllegalArgumentException(
+                    "private data of "
+                            + answer.length
+                            + " bytes: at most "
+                            + ControlMessage.MAX_PRIVATE_BYTES);
+        }
+        return answer;
     }
 
     /** Waits until the connection is no longer CONNECTING; true when it is OPEN. */

@@ -24,6 +24,7 @@ import java.util.List;
  * <p>Stateless; any thread. Nothing here is for the hot path.
  */
 public final class Addresses {
+    //= MR-1.2-1
     /** The UDP port of MetaRoCE when none is given. */
     public static final int DEFAULT_PORT = 50_791;
 

@@ -47,8 +47,11 @@ public final class NioPort implements AutoCloseable {
     private static final int SLOT_BYTES = 65_536;
     private static final int CACHE_ENTRIES = 4096;
 
-    /** Turns between two looks at the path sockets, where only strays arrive. */
-    private static final int TURNS_PER_PATH_LOOK = 32;
+    /**
+     * Time between two looks at the path sockets, where only strays arrive. Time and not turns: a
+     * thread that moves hundreds of devices comes round to each of them rarely.
+     */
+    private static final long PATH_LOOK_NS = 1_000_000;
 
     /** Most datagrams taken from one path socket per look. */
     private static final int PATH_DATAGRAMS_MAX = 16;
@@ -87,7 +90,7 @@ public final class NioPort implements AutoCloseable {
     private final int[] readyPaths;
     private final long[] counts = new long[COUNTS];
     private int readyPathCount;
-    private int turnsToPathLook = TURNS_PER_PATH_LOOK;
+    private long pathLookNs = System.nanoTime();
     private @Nullable TxBatch viewedBatch;
     private @Nullable ByteBuffer batchView;
     private @Nullable InetSocketAddress lastSocket;
@@ -267,8 +270,9 @@ public final class NioPort implements AutoCloseable {
      */
     public int receive(DatagramSink sink, int datagramsMax) {
         int n = drain(channels[0], sink, datagramsMax);
-        if (--turnsToPathLook <= 0) {
-            turnsToPathLook = TURNS_PER_PATH_LOOK;
+        long nowNs = System.nanoTime();
+        if (nowNs - pathLookNs >= PATH_LOOK_NS) {
+            pathLookNs = nowNs;
             select(0);
         }
         while (readyPathCount > 0) {

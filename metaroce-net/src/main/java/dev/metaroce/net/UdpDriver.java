@@ -298,6 +298,11 @@ public final class UdpDriver implements Driver {
         }
     }
 
+    @Override
+    public void handlerFailed(RuntimeException cause) {
+        LOG.log(Level.ERROR, name + ": a connection was refused, its handler failed", cause);
+    }
+
     private void fail(Throwable cause) {
         failure = cause;
         LOG.log(Level.ERROR, name + " stopped, its device is dead", cause);

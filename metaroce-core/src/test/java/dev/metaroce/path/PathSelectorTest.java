@@ -1,0 +1,48 @@
+package dev.metaroce.path;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+
+class PathSelectorTest {
+    private static PathState path(int window, long rttNs) {
+        PathState path = new PathState();
+        path.reset(1, window);
+        path.rtt().onSample(rttNs);
+        return path;
+    }
+
+    @Test
+    void thePathThatDeliversMostPerRoundTripComesFirst() {
+        PathState[] paths = {path(8, 1_000_000), path(8, 500_000), path(2, 400_000)};
+
+        assertThat(new PathSelector().next(paths, 3)).isEqualTo(1);
+    }
+
+    @Test
+    void equalPathsTakeTurns() {
+        PathState[] paths = {path(8, 1_000_000), path(8, 1_000_000), path(8, 1_000_000)};
+        PathSelector selector = new PathSelector();
+
+        int[] turns = new int[6];
+        for (int i = 0; i < turns.length; i++) {
+            turns[i] = selector.next(paths, 3);
+        }
+        assertThat(turns).containsExactly(0, 1, 2, 0, 1, 2);
+    }
+
+    @Test
+    void aPathIsFoundHoweverLongItsRoundTripIs() {
+        PathState[] paths = {path(1, 30_000_000_000L)};
+
+        assertThat(new PathSelector().next(paths, 1)).isZero();
+    }
+
+    @Test
+    void noPathIsFoundWhenEveryWindowIsFull() {
+        PathState path = path(1, 1_000);
+        path.onSent(0);
+
+        assertThat(new PathSelector().next(new PathState[] {path}, 1)).isEqualTo(-1);
+    }
+}

@@ -1,0 +1,49 @@
+package dev.metaroce.transport;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.metaroce.event.CounterId;
+import dev.metaroce.testing.Lab;
+import dev.metaroce.testing.Pair;
+import dev.metaroce.verbs.Connection;
+
+import org.junit.jupiter.api.Test;
+
+import java.util.Objects;
+
+/** Initiators that are refused for a while. */
+class DeniedTest {
+    private static final long MS = 1_000_000;
+    private static final long SECOND = 1_000 * MS;
+
+    /**
+     * The only context is held for two seconds. The time spent refused is not a round-trip time,
+     * else the first time-out after the grant would take as long.
+     */
+    @Test
+    void theTimeSpentRefusedIsNoRoundTripTime() {
+        DeviceLimits limits =
+                DeviceLimits.defaults().toBuilder()
+                        .contexts(1)
+                        .policy(ExhaustionPolicy.DENY)
+                        .build();
+        Pair pair = new Pair(1, limits, 1, 1 << 20).connect();
+        // A SEND without a receive keeps the client's lease busy.
+        pair.send(0, 1, 0, 4096);
+        Lab.Node late = pair.lab.add(DeviceLimits.defaults());
+        pair.server.device.listen(8, (accepted, data) -> new byte[0]);
+        Connection connection = late.device.connect(pair.server.address, 8, new byte[0]);
+        pair.lab.advance(2 * SECOND);
+        pair.receive(0, 1, 0, 4096);
+        pair.expectSends(1, SECOND);
+        pair.lab.expect(
+                "the late client's lease",
+                () -> connection.state() == ConnectionState.OPEN,
+                SECOND);
+        assertThat(pair.server.count(CounterId.DENIED)).isGreaterThan(100);
+
+        TransportConnection transport = late.engine.protocol().device().connection(0);
+        long srttNs = Objects.requireNonNull(transport.lease).states[0].rtt().srttNs();
+        assertThat(srttNs).isBetween(1L, 100 * MS);
+    }
+}
