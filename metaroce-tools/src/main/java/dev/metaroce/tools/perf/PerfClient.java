@@ -150,7 +150,8 @@ final class PerfClient implements AutoCloseable {
         double seconds = timeoutNs / 1e9;
         if (reason.isEmpty() || reason.contains("no answer")) {
             return ToolException.failed(
-                    "no answer from %s within %.1f s: start 'metaroce perf %s' there, or give its port with -p"
+                    ("no answer from %s within %.1f s: start 'metaroce perf %s' there, or give its"
+                                    + " port with -p")
                             .formatted(tried, seconds, parameters.test().command()));
         }
         return ToolException.failed(
