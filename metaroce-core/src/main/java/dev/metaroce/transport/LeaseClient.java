@@ -58,7 +58,7 @@ final class LeaseClient {
     void onWork(long nowNs, Stream stream) {
         TransportConnection c = stream.connection();
         if (stream.inError() || c.isEnded()) {
-            stream.fail(-1, WcStatus.WR_FLUSH_ERROR);
+            stream.fail(WcStatus.WR_FLUSH_ERROR);
             return;
         }
         c.addReady(stream);
@@ -561,7 +561,7 @@ final class LeaseClient {
             return;
         }
         for (Stream stream : c.streams()) {
-            stream.fail(-1, firstStatus);
+            stream.fail(firstStatus);
         }
         dropLease(c);
         server.forget(nowNs, c);

@@ -176,6 +176,7 @@ public final class MetaRoceProtocol {
         if (faulted != null) {
             c.faultedStream = null;
             completer.fail(c, faulted, c.faultedSeq, WcStatus.LOCAL_PROTECTION_ERROR);
+            client.afterProgress(nowNs, c);
         }
         if (sent > 0) {
             client.arm(nowNs, c);

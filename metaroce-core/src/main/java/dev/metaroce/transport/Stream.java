@@ -24,6 +24,7 @@ public final class Stream {
     /** Messages of one stream that may be unfinished at once: what the target's bitmap spans. */
     static final int MESSAGE_WINDOW = WindowBitmap.BITS;
 
+    private static final long NONE = -1;
     private static final byte OPEN = 0;
     private static final byte SENT = 1;
     private static final byte DONE = 2;
@@ -53,6 +54,8 @@ public final class Stream {
     private long headSeq;
     private long sendSeq;
     private long sendOffset;
+    private long refusedSeq = NONE;
+    private WcStatus refusedStatus = WcStatus.SUCCESS;
     private int nextMsn;
     private int nextRecvSeq;
     private int txLease;
@@ -65,7 +68,7 @@ public final class Stream {
     /** Not before this time may the stream send again: the target had no receive posted. */
     long pausedUntilNs;
 
-    /** How often in a row the target had no receive; 0 when the last SEND found one. */
+    /** How often in a row the target had no receive; 0 when the oldest request is a new one. */
     int notReadyCount;
 
     /** Since when the target has had no receive, meaningful while notReadyCount is not 0. */
@@ -135,6 +138,15 @@ public final class Stream {
         return (boolean) ERROR.getAcquire(this);
     }
 
+    /**
+     * Posting thread, after a post without a bell: true when the engine may have flushed the queue
+     * before that post and has to be told of it.
+     */
+    public boolean missedFlush() {
+        VarHandle.fullFence();
+        return inError();
+    }
+
     /** Sets what completions name as their owner; once, before work is posted. */
     public void attach(Object pair) {
         sendQueue.owner(pair);
@@ -171,14 +183,19 @@ public final class Stream {
             return true;
         }
         return newMessages
-                && sendSeq < sendQueue.tail()
+                && sendSeq < end()
                 && sendSeq - headSeq < MESSAGE_WINDOW
                 && (freeSlot || sendQueue.length(sendSeq) <= mtu);
     }
 
     /** True when anything posted is not yet fully sent. */
     boolean hasUnsent() {
-        return !error && sendSeq < sendQueue.tail();
+        return !error && sendSeq < end();
+    }
+
+    /** The request before which to stop. */
+    private long end() {
+        return refusedSeq == NONE ? sendQueue.tail() : refusedSeq;
     }
 
     /** True when a message was begun and not yet fully sent. */
@@ -280,9 +297,6 @@ public final class Stream {
             return false;
         }
         progress[at] = DONE;
-        if (opcode(seq).consumesReceive()) {
-            notReadyCount = 0;
-        }
         return true;
     }
 
@@ -293,6 +307,10 @@ public final class Stream {
             complete(headSeq, WcStatus.SUCCESS);
             headSeq++;
             completed++;
+        }
+        if (completed > 0) {
+            notReadyCount = 0;
+            endIfRefused();
         }
         return completed;
     }
@@ -324,39 +342,44 @@ public final class Stream {
     }
 
     /**
-     * Puts the stream into the error state: request {@code failed} (or the oldest one, when -1)
-     * ends with {@code status}, all others are flushed, in post order.
+     * A request was refused. It ends with {@code status} when all before it are finished, so that
+     * outcomes come in post order; nothing from it on is sent any more.
      */
-    void fail(long failed, WcStatus status) {
-        if (!error) {
-            long culprit = failed < 0 ? headSeq : failed;
-            ERROR.setRelease(this, true);
+    void refuse(long seq, WcStatus status) {
+        if (!error && (refusedSeq == NONE || seq < refusedSeq)) {
+            refusedSeq = seq;
+            refusedStatus = status;
+            sendSeq = seq;
             sendOffset = 0;
-            flushSends(culprit, status);
-        } else {
-            flushSends(-1, status);
+            endIfRefused();
         }
+    }
+
+    private void endIfRefused() {
+        if (headSeq == refusedSeq) {
+            fail(refusedStatus);
+        }
+    }
+
+    /**
+     * Puts the stream into the error state: the oldest request ends with {@code oldest}, all others
+     * are flushed, in post order. Flushes again what was posted since, when it is in that state.
+     */
+    void fail(WcStatus oldest) {
+        WcStatus status = error ? WcStatus.WR_FLUSH_ERROR : oldest;
+        ERROR.setVolatile(this, true);
+        // Whoever posted before it could see the error is seen here, and the other way round.
+        VarHandle.fullFence();
+        sendOffset = 0;
+        for (long tail = sendQueue.tail(); headSeq < tail; headSeq++) {
+            complete(headSeq, status);
+            status = WcStatus.WR_FLUSH_ERROR;
+        }
+        sendSeq = headSeq;
         flushReceives();
     }
 
-    private void flushSends(long culprit, WcStatus status) {
-        long tail = sendQueue.tail();
-        for (; headSeq < tail; headSeq++) {
-            boolean finished =
-                    headSeq < culprit
-                            && headSeq < sendSeq
-                            && progress[sendQueue.index(headSeq)] == DONE;
-            if (finished) {
-                complete(headSeq, WcStatus.SUCCESS);
-            } else {
-                complete(headSeq, headSeq == culprit ? status : WcStatus.WR_FLUSH_ERROR);
-            }
-        }
-        sendSeq = tail;
-    }
-
-    /** Engine: work was posted to a stream in error; it is flushed. */
-    void flushReceives() {
+    private void flushReceives() {
         long tail = receiveQueue.tail();
         for (; rxHead < tail; rxHead++) {
             receiveRing.push(
