@@ -200,6 +200,7 @@ final class LeaseClient {
         if (c != null) {
             c.leaseState = LeaseState.QUEUED;
             c.heardNs = nowNs;
+            c.wantedNs = nowNs;
             noteAnswer(nowNs, c);
             c.retryNs = nowNs + QUEUED_ASK_NS;
             device.event(
@@ -226,9 +227,6 @@ final class LeaseClient {
             case NO_SERVICE -> {
                 if (!c.established) {
                     waitAndAskAgain(nowNs, c, 50_000_000, reason);
-                } else if (!c.dialer && c.leaseNumber == 0) {
-                    // Our GRANT, by which the dialler learns that we accepted, is still on its way.
-                    waitAndAskAgain(nowNs, c, FIRST_RETRY_NS, reason);
                 } else {
                     fail(nowNs, c, "the peer does not know this connection (restarted?)");
                 }

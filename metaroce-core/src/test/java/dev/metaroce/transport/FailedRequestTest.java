@@ -57,7 +57,8 @@ class FailedRequestTest {
 
     @ParameterizedTest
     @CsvSource({"S,0", "M,0", "S,0.3", "M,0.3"})
-    @DisplayName("A08: requests before the refused one succeed, those after it are flushed, in order")
+    @DisplayName(
+            "A08: requests before the refused one succeed, those after it are flushed, in order")
     void a08OutcomesComeInPostOrder(Profile profile, double loss) {
         Pair pair = pair(profile, 1);
         Rng chance = new Rng(88);
@@ -186,8 +187,7 @@ class FailedRequestTest {
     @EnumSource(Profile.class)
     void aClosedLocalRegionFailsItsRequestAndNoOther(Profile profile) {
         Pair pair = pair(profile, 2);
-        MemoryRegion gone =
-                pair.clientEnd.domain.register(Arena.ofAuto().allocate(1 << 16, 8), 0);
+        MemoryRegion gone = pair.clientEnd.domain.register(Arena.ofAuto().allocate(1 << 16, 8), 0);
         Pair.must(
                 1,
                 pair.clientEnd
