@@ -158,11 +158,12 @@ final class LeaseServer {
     }
 
     private @Nullable TransportConnection connectionOf(long nowNs, NetAddress source) {
+        boolean byAcceptor = (request.flags & RequestFields.FLAG_ACCEPTOR) != 0;
         TransportConnection known =
-                connections.find(
-                        request.endpointId,
-                        request.connectionId,
-                        (request.flags & RequestFields.FLAG_ACCEPTOR) != 0);
+                connections.find(request.endpointId, request.connectionId, byAcceptor);
+        if (known == null && byAcceptor) {
+            known = dialledTo(source);
+        }
         if (known != null) {
             if (known.isEnded()) {
                 deny(nowNs, source, DenyReason.SERVICE, 0);
@@ -195,6 +196,25 @@ final class LeaseServer {
             deny(nowNs, source, DenyReason.SERVICE, 0);
         }
         return made;
+    }
+
+    /**
+     * The side that accepted may ask before we know that it did: its GRANT is lost or late, or we
+     * wait in its line. That it knows the connection tells as much.
+     */
+    private @Nullable TransportConnection dialledTo(NetAddress source) {
+        for (int i = 0; i < device.connectionSlots(); i++) {
+            TransportConnection c = device.connection(i);
+            if (c != null
+                    && c.dialer
+                    && !c.established
+                    && c.connectionId == request.connectionId
+                    && source.sameHost(c.peer)) {
+                connections.bind(c, request.endpointId, request.incarnation);
+                return c;
+            }
+        }
+        return null;
     }
 
     private void decide(long nowNs, NetAddress source, int peer, TransportConnection connection) {
