@@ -9,8 +9,9 @@ import dev.metaroce.util.Invariant;
  * fraction F of its packets goes into alpha: {@code alpha += (F - alpha) / 16}, from 1 at the start
  * (RFC 8257 section 3.3). A mark cuts {@code W *= 1 - alpha / 2} at once, and not again for one
  * SRTT. Unlike RFC 8257, marked packets do not grow the window, so that 100 % marks lead to a
- * window of 1 and not of 2. With a steady fraction F a window settles near {@code 2 (1 - F) / F}
- * packets.
+ * window of 1 and not of 2. With a steady fraction F a window settles at {@code 2 (1 - F) / F}
+ * packets when every round trip cuts, and near {@code 2.7 / F} when marks fall on random packets,
+ * as the next cut then waits for a mark.
  *
  * <p><b>Growth.</b> Slow start, one packet for each unmarked packet acknowledged, until the first
  * cut; then one packet per window acknowledged, that is one per RTT. W stays in [1, maxPackets].

@@ -74,7 +74,8 @@ public final class Pacer {
             return;
         }
         long workBitNs = bytes * BIT_NS_PER_BYTE + remainder;
-        long backlogNs = emptyNs - nowNs + workBitNs / rateBitsPerSecond;
+        long workNs = Math.min(workBitNs / rateBitsPerSecond, MAX_BACKLOG_NS);
+        long backlogNs = emptyNs - nowNs + workNs;
         emptyNs = nowNs + Math.min(backlogNs, MAX_BACKLOG_NS);
         remainder = workBitNs % rateBitsPerSecond;
     }

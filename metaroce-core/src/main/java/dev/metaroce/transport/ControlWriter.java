@@ -106,9 +106,9 @@ final class ControlWriter {
                     ControlMessage.encodeKeepaliveAck(
                             m, at, txTime, outbox.token(), nonce, device.identity.endpointId());
             case RESET -> {
-                ResetReason unknown = ResetReason.UNKNOWN_CONTEXT;
+                ResetReason reason = Objects.requireNonNull(ResetReason.of(outbox.code()));
                 int incarnation = device.identity.incarnation();
-                ControlMessage.encodeReset(m, at, txTime, nonce, unknown, cid, epoch, incarnation);
+                ControlMessage.encodeReset(m, at, txTime, nonce, reason, cid, epoch, incarnation);
             }
             case DISCONNECT ->
                     ControlMessage.encodeDisconnect(

@@ -13,6 +13,7 @@ import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.PacketMemory;
 import dev.metaroce.wire.Profile;
 import dev.metaroce.wire.RequestFields;
+import dev.metaroce.wire.ResetReason;
 
 import org.jspecify.annotations.Nullable;
 
@@ -402,7 +403,10 @@ final class LeaseClient {
             }
             device.event(
                     nowNs, EventId.LEASE_LOST, c.index, cid, ControlMessage.resetReason(m, at));
-            if (lease.isAllAcked()) {
+            boolean unused = ControlMessage.resetReason(m, at) == ResetReason.UNUSED.code();
+            if (unused || lease.isAllAcked()) {
+                //= MR-3.3-6
+                restartStreams(c);
                 dropLease(c);
                 if (c.hasUnsent()) {
                     request(nowNs, c);
@@ -411,6 +415,13 @@ final class LeaseClient {
                 fail(nowNs, c, "the peer lost the context: it restarted or took it back");
             }
             return;
+        }
+    }
+
+    /** Nothing of the lost lease was accepted: all of it is sent again under the next one. */
+    private static void restartStreams(TransportConnection c) {
+        for (Stream stream : c.streams()) {
+            stream.restart();
         }
     }
 

@@ -38,6 +38,7 @@ final class LeaseServer {
     private final WaitingLine line;
     private final ReceiverShares shares;
     private final RequestFields request = new RequestFields();
+    private final boolean[] tookBackUnused;
     private long lastResetNs;
     private boolean resetSent;
 
@@ -54,6 +55,7 @@ final class LeaseServer {
         this.shares = shares;
         limits = device.limits;
         line = new WaitingLine(limits.maxWaiters());
+        tookBackUnused = new boolean[limits.contexts()];
     }
 
     RxContexts contexts() {
@@ -249,6 +251,7 @@ final class LeaseServer {
                 device.keySource.getAsInt(),
                 nowNs);
         line.drop(ticket);
+        tookBackUnused[cid] = false;
         peers.hold(peer, 1);
         connection.rxCid = cid;
         connection.rxLease++;
@@ -539,6 +542,7 @@ final class LeaseServer {
         if (pool.state(cid) == SlotState.GRANTED) {
             if (silenceNs >= limits.grantUnusedNs() - 4096) {
                 //= MR-3.3-4
+                tookBackUnused[cid] = true;
                 expire(nowNs, cid, CounterId.GRANT_UNUSED);
                 return;
             }
@@ -609,7 +613,7 @@ final class LeaseServer {
     }
 
     /** Tells the sender of a packet for a context it does not hold; at most one per millisecond. */
-    void resetStale(long nowNs, PacketMemory m, int at, NetAddress to, ResetReason reason) {
+    void resetStale(long nowNs, PacketMemory m, int at, NetAddress to) {
         //= MR-3.2-4
         if (mayReset(nowNs)) {
             device.counters.increment(CounterId.RESETS_SENT);
@@ -617,8 +621,18 @@ final class LeaseServer {
                     ((long) CommonHeader.path(m, at) << 32)
                             | Integer.toUnsignedLong(CommonHeader.psn(m, at));
             int token = CommonHeader.ctx(m, at);
+            ResetReason reason =
+                    wasUnused(token) ? ResetReason.UNUSED : ResetReason.UNKNOWN_CONTEXT;
             device.send(ControlOpcode.RESET, to, null, 0, proof, token, reason.code(), 0);
         }
+    }
+
+    /** True when the grant of this token was taken back before any packet came. */
+    private boolean wasUnused(int token) {
+        int cid = CommonHeader.cid(token);
+        return cid < limits.contexts()
+                && tookBackUnused[cid]
+                && pool.epoch(cid) == CommonHeader.epoch(token);
     }
 
     /** The connection ended: its context, or its place in the line, is free. */

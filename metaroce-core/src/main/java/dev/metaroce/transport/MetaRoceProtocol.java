@@ -6,6 +6,7 @@ import dev.metaroce.wire.ControlOpcode;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.PacketMemory;
 import dev.metaroce.wire.PacketType;
+import dev.metaroce.wire.Profile;
 import dev.metaroce.wire.TxBatch;
 
 /**
@@ -193,6 +194,11 @@ public final class MetaRoceProtocol {
 
     public CidPool pool() {
         return pool;
+    }
+
+    /** Bytes of one receive context in use with so many paths; profile S has no path rows. */
+    public static int contextBytes(Profile profile, int paths) {
+        return RxContexts.contextBytes(profile == Profile.M, paths);
     }
 
     /** Bytes of all tables that serve senders; depends on the limits only. */

@@ -13,7 +13,6 @@ import dev.metaroce.wire.NakCode;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.Opcode;
 import dev.metaroce.wire.PacketMemory;
-import dev.metaroce.wire.ResetReason;
 
 import org.jspecify.annotations.Nullable;
 
@@ -69,7 +68,7 @@ final class Responder {
             }
             case STALE_CONTEXT -> {
                 counters.increment(CounterId.STALE_CONTEXT);
-                leases.resetStale(nowNs, m, at, source, ResetReason.UNKNOWN_CONTEXT);
+                leases.resetStale(nowNs, m, at, source);
             }
             case WRONG_SOURCE -> counters.increment(CounterId.WRONG_SOURCE);
             case OUT_OF_WINDOW -> counters.increment(CounterId.OUT_OF_WINDOW);
@@ -297,7 +296,7 @@ final class Responder {
         int path = CommonHeader.path(m, at);
         if (!leases.holds(cid, CommonHeader.epoch(ctx))) {
             counters.increment(CounterId.STALE_CONTEXT);
-            leases.resetStale(nowNs, m, at, source, ResetReason.UNKNOWN_CONTEXT);
+            leases.resetStale(nowNs, m, at, source);
             return;
         }
         TransportConnection connection = contexts.connection(cid);

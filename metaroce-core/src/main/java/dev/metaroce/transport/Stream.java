@@ -230,6 +230,15 @@ public final class Stream {
         return true;
     }
 
+    /** What is not completed is sent from its start, under the next lease. */
+    void restart() {
+        if (!error) {
+            sendSeq = headSeq;
+            sendOffset = 0;
+            notReadyCount = 0;
+        }
+    }
+
     Opcode opcode(long seq) {
         return opcodeOf(sendQueue.opcode(seq));
     }

@@ -4,9 +4,11 @@ import dev.metaroce.engine.Engine;
 import dev.metaroce.event.Counters;
 import dev.metaroce.transport.ConnectionState;
 import dev.metaroce.transport.DeviceLimits;
+import dev.metaroce.transport.MetaRoceProtocol;
 import dev.metaroce.transport.Stream;
 import dev.metaroce.transport.TransportConnection;
 import dev.metaroce.wire.NetAddress;
+import dev.metaroce.wire.Profile;
 
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -99,6 +101,11 @@ public final class RdmaDevice implements AutoCloseable {
     /** Bytes of all tables that hold receive contexts; constant, whatever the number of peers. */
     public long contextTableBytes() {
         return engine.contextTableBytes();
+    }
+
+    /** Bytes of one receive context in use, by profile and paths of its lease. */
+    public static int contextBytes(Profile profile, int paths) {
+        return MetaRoceProtocol.contextBytes(profile, paths);
     }
 
     /** Finishes nothing: stops the driver and frees sockets. Close connections first. */

@@ -13,7 +13,9 @@ public enum ResetReason {
     /** The receiver is shutting down. */
     SHUTDOWN(4),
     /** The lease was taken back by force. */
-    RECLAIMED(5);
+    RECLAIMED(5),
+    /** The grant was taken back before any packet was accepted: all may be sent again. */
+    UNUSED(6);
 
     private static final @Nullable ResetReason[] BY_CODE = new ResetReason[8];
 

@@ -107,9 +107,10 @@ class PlacementTest {
 
     @Test
     void arenaClosedUnderARegionIsAnAnswerAndNoException() {
-        Arena arena = Arena.ofShared();
-        MemoryRegion orphan = table.register(arena.allocate(64), Access.ALL, 1);
-        arena.close();
+        MemoryRegion orphan;
+        try (Arena arena = Arena.ofShared()) {
+            orphan = table.register(arena.allocate(64), Access.ALL, 1);
+        }
 
         assertThat(MemoryRegion.place(packet, 0, orphan, orphan.address(), 8)).isFalse();
         assertThat(MemoryRegion.fill(orphan, 0, packet, 0, 8)).isFalse();

@@ -165,9 +165,10 @@ class RegionTableTest {
     @Test
     void memoryThatCannotBeServedIsRefusedWithAdvice() {
         RegionTable table = seeded(5);
-        Arena closed = Arena.ofConfined();
-        MemorySegment gone = closed.allocate(64);
-        closed.close();
+        MemorySegment gone;
+        try (Arena arena = Arena.ofConfined()) {
+            gone = arena.allocate(64);
+        }
 
         assertThatThrownBy(() -> table.register(MemorySegment.ofArray(new byte[64]), 1, DOMAIN))
                 .isInstanceOf(IllegalArgumentException.class)

@@ -61,7 +61,8 @@ class PacketViewTest {
                         CTRL KEEPALIVE_ACK ctx 0x709 nonce 0x102030405060708 endpoint \
                         0x1112131415161718
                         CTRL RESET ctx 0x0 nonce 0x210203047 cid 7/9 EPOCH incarnation 0xb1b2b3b4
-                        CTRL DISCONNECT ctx 0x3031 nonce 0x102030405060708 endpoint 0x1112131415161718 \
+                        CTRL DISCONNECT ctx 0x3031 nonce 0x102030405060708 endpoint \
+                        0x1112131415161718 \
                         connection 0x2122232425262728 from dialer
                         CTRL DISCONNECT_ACK ctx 0x3031 nonce 0x102030405060708 ended
                         """);

@@ -1,5 +1,14 @@
 package dev.metaroce.tools;
 
+import dev.metaroce.tools.cli.ExitCode;
+import dev.metaroce.tools.cli.Failures;
+import dev.metaroce.tools.demo.DemoCommand;
+import dev.metaroce.tools.demo.DemoReceiverCommand;
+import dev.metaroce.tools.example.ExampleCommand;
+import dev.metaroce.tools.info.DevInfoCommand;
+import dev.metaroce.tools.perf.PerfCommand;
+import dev.metaroce.tools.relay.RelayCommand;
+
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.IVersionProvider;
@@ -11,12 +20,40 @@ import picocli.CommandLine.Spec;
         name = "metaroce",
         description = "RDMA over UDP, in Java.",
         mixinStandardHelpOptions = true,
-        versionProvider = MetaRoce.Version.class)
+        versionProvider = MetaRoce.Version.class,
+        subcommands = {
+            DemoCommand.class,
+            PerfCommand.class,
+            DevInfoCommand.class,
+            RelayCommand.class,
+            ExampleCommand.class,
+            DemoReceiverCommand.class
+        },
+        footer = {
+            "",
+            "Exit codes: 0 done, 1 failed while running, 2 wrong command line or input,",
+            "3 the machine does not allow it, 4 result beyond a threshold."
+        })
 public final class MetaRoce implements Runnable {
     @Spec private CommandSpec spec;
 
     public static void main(String[] args) {
-        System.exit(new CommandLine(new MetaRoce()).execute(args));
+        System.exit(commandLine().execute(args));
+    }
+
+    /** The command with its error handling, as {@link #main} runs it; for tests too. */
+    public static CommandLine commandLine() {
+        CommandLine line = new CommandLine(new MetaRoce());
+        line.setUsageHelpAutoWidth(true);
+        line.setExecutionStrategy(new CommandLine.RunLast());
+        line.setExitCodeExceptionMapper(e -> ExitCode.FAILED);
+        return Failures.install(line);
+    }
+
+    /** Version as the build wrote it into the jar. */
+    public static String version() {
+        String version = MetaRoce.class.getPackage().getImplementationVersion();
+        return version == null ? "(unpackaged)" : version;
     }
 
     @Override
@@ -28,8 +65,7 @@ public final class MetaRoce implements Runnable {
     static final class Version implements IVersionProvider {
         @Override
         public String[] getVersion() {
-            String version = MetaRoce.class.getPackage().getImplementationVersion();
-            return new String[] {"metaroce " + (version == null ? "(unpackaged)" : version)};
+            return new String[] {"metaroce " + version()};
         }
     }
 }

@@ -1,0 +1,37 @@
+package dev.metaroce.tools.perf;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Everything that a result depends on, as it was in force, not as it was asked for. Becomes the
+ * {@code configuration} of the JSON document.
+ *
+ * @param messageBytes null with {@code -a}
+ * @param iterations messages per queue pair; null with a duration
+ * @param payloadMtu bytes per packet agreed by both ends; null before they met
+ * @param paths of the lease; null before they met
+ */
+record Configuration(
+        @Nullable Long messageBytes,
+        @Nullable Integer iterations,
+        @Nullable Double durationS,
+        double warmUpS,
+        int qps,
+        int txDepth,
+        int initiators,
+        long seed,
+        String profile,
+        @Nullable Integer paths,
+        @Nullable Integer payloadMtu,
+        int payloadMtuLimit,
+        String drive,
+        boolean serverStartedByClient,
+        @Nullable String localAddress,
+        @Nullable String remoteAddress,
+        int contextsOffered,
+        long giveUpMs,
+        String metaroceVersion,
+        String javaVersion,
+        String javaVm,
+        String os,
+        int processors) {}

@@ -1,0 +1,381 @@
+package dev.metaroce.tools.perf;
+
+import dev.metaroce.event.Counters;
+import dev.metaroce.event.EventId;
+import dev.metaroce.memory.Access;
+import dev.metaroce.memory.RegionDescriptor;
+import dev.metaroce.net.Addresses;
+import dev.metaroce.net.DeviceOptions;
+import dev.metaroce.tools.cli.ToolException;
+import dev.metaroce.tools.link.CounterSnapshot;
+import dev.metaroce.tools.link.Endpoint;
+import dev.metaroce.tools.link.EventTally;
+import dev.metaroce.tools.link.Idle;
+import dev.metaroce.transport.ConnectionState;
+
+import org.jspecify.annotations.Nullable;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+
+/**
+ * The asking side of all perf tests: connects its initiators, agrees with the server on each row,
+ * runs it, and fetches what the server saw. One thread.
+ */
+final class PerfClient implements AutoCloseable {
+    /** A name with several addresses gets this long per address before the next is tried. */
+    private static final long TRY_NS = TimeUnit.SECONDS.toNanos(1);
+
+    /** Answers of the server in between rows: it may have gigabytes to clear or to compare. */
+    private static final long ANSWER_NS = TimeUnit.SECONDS.toNanos(60);
+
+    private static final long GOODBYE_NS = TimeUnit.SECONDS.toNanos(5);
+
+    /**
+     * One row as measured here.
+     *
+     * @param bandwidth result of a bandwidth test, else null
+     * @param latency result of a latency test, else null
+     */
+    record Measured(
+            @Nullable BandwidthRow bandwidth,
+            @Nullable LatencyRow latency,
+            CounterSnapshot counters,
+            Map<String, Long> events,
+            PerfMessage.ServerReport server) {}
+
+    private final PerfParameters parameters;
+    private final List<InetSocketAddress> targets;
+    private final long timeoutNs;
+    private final List<Endpoint> endpoints = new ArrayList<>();
+    private final List<EventTally> tallies = new ArrayList<>();
+    private final List<Peer> peers = new ArrayList<>();
+    private final Idle idle = new Idle();
+    private @Nullable InetSocketAddress connectedTo;
+
+    PerfClient(PerfParameters parameters, List<InetSocketAddress> targets, long timeoutNs) {
+        this.parameters = parameters;
+        this.targets = targets;
+        this.timeoutNs = timeoutNs;
+    }
+
+    /** Opens one endpoint per initiator. */
+    void open(DeviceOptions.Builder options) {
+        for (int i = 0; i < parameters.initiators(); i++) {
+            EventTally tally = new EventTally();
+            tallies.add(tally);
+            endpoints.add(Endpoint.open(options.events(tally).build()));
+        }
+    }
+
+    /** Connects all initiators; goes on trying until the server appears or the time is over. */
+    void connect() {
+        long startNs = System.nanoTime();
+        String reason = "";
+        for (int attempt = 0; connectedTo == null; attempt++) {
+            InetSocketAddress target = targets.get(attempt % targets.size());
+            long leftNs = timeoutNs - (System.nanoTime() - startNs);
+            if (leftNs <= 0) {
+                throw noAnswer(reason);
+            }
+            reason = tryOnce(target, targets.size() > 1 ? Math.min(TRY_NS, leftNs) : leftNs);
+        }
+        allocate();
+    }
+
+    /** Empty when it worked, or why not. */
+    private String tryOnce(InetSocketAddress target, long budgetNs) {
+        for (Endpoint endpoint : endpoints) {
+            peers.add(Peer.dial(endpoint, Addresses.toNetAddress(target), parameters));
+        }
+        boolean settled = drive(this::isSettled, budgetNs);
+        String reason = reasonNotOpen();
+        if (settled && reason.isEmpty()) {
+            connectedTo = target;
+            return "";
+        }
+        for (Peer peer : peers) {
+            if (!peer.hasEnded()) {
+                peer.connection.close();
+            }
+            peer.close();
+        }
+        peers.clear();
+        if (settled) {
+            // Refused: ask again, but not at once.
+            drive(() -> false, Math.min(budgetNs, TRY_NS / 4));
+        }
+        return reason;
+    }
+
+    private boolean isSettled() {
+        boolean all = true;
+        for (Peer peer : peers) {
+            if (peer.hasEnded()) {
+                return true;
+            }
+            all &= peer.isOpen();
+        }
+        return all;
+    }
+
+    private String reasonNotOpen() {
+        for (Peer peer : peers) {
+            if (!peer.isOpen()) {
+                return peer.connection.failure();
+            }
+            Welcome welcome = Welcome.decode(peer.connection.peerPrivateData());
+            if (welcome == null) {
+                return "what listens there is no perf server";
+            }
+            if (welcome != Welcome.OK) {
+                return welcome.reason();
+            }
+        }
+        return "";
+    }
+
+    private ToolException noAnswer(String reason) {
+        StringBuilder tried = new StringBuilder();
+        for (InetSocketAddress target : targets) {
+            tried.append(tried.isEmpty() ? "" : " or ").append(Endpoint.text(target));
+        }
+        String hint =
+                reason.isEmpty()
+                        ? "start 'metaroce perf %s' there, or give its port with -p"
+                                .formatted(parameters.test().command())
+                        : reason;
+        return ToolException.failed(
+                "no answer from %s within %.1f s: %s".formatted(tried, timeoutNs / 1e9, hint));
+    }
+
+    private void allocate() {
+        if (parameters.test().isLatency()) {
+            peers.getFirst()
+                    .allocate(
+                            PingPong.memoryBytes(parameters),
+                            Access.LOCAL_WRITE | Access.REMOTE_WRITE);
+            return;
+        }
+        long bytes = parameters.maxMessageBytes();
+        MemorySegment source;
+        try {
+            source = Arena.ofAuto().allocate(bytes, 64);
+        } catch (OutOfMemoryError e) {
+            throw ToolException.environment(
+                    "no memory for a message of %,d bytes (%s): use a smaller -s"
+                            .formatted(bytes, e.getMessage()));
+        }
+        Pattern.fill(source, 0, bytes, parameters.seed());
+        peers.forEach(peer -> peer.share(source));
+    }
+
+    /**
+     * Measures one row.
+     *
+     * @param iterations messages per queue pair, ignored with a duration
+     * @param durationNs how long to post, 0 for a number of messages
+     * @param verify ask the server to compare its memory with the test data
+     */
+    Measured measure(long messageBytes, long iterations, long durationNs, boolean verify) {
+        PingPong game = null;
+        boolean latencyTest = parameters.test().isLatency();
+        if (latencyTest) {
+            Peer peer = peers.getFirst();
+            game = new PingPong(peer, messageBytes, peer.connection.payloadMtu());
+            game.prepare();
+        }
+        for (Peer peer : peers) {
+            RegionDescriptor pongTarget = latencyTest ? peer.memory().descriptor() : null;
+            int pieceBytes = peer.connection.payloadMtu();
+            peer.channel.send(PerfMessage.row(messageBytes, pieceBytes, pongTarget));
+        }
+        for (PerfMessage ready : answers(PerfMessage.Kind.READY)) {
+            if (ready.region() == null) {
+                throw ToolException.failed("the server sent no address to write to");
+            }
+        }
+        CounterSnapshot before = counters();
+        BandwidthRow bandwidth = null;
+        LatencyRow latency = null;
+        if (game == null) {
+            BandwidthRun run = new BandwidthRun(peers, messageBytes, iterations, durationNs);
+            bandwidth = BandwidthRow.of(messageBytes, run.run());
+        } else {
+            LatencyRun run = new LatencyRun(peers.getFirst(), game, iterations, durationNs);
+            LatencyMeter meter = run.run();
+            latency = meter.row(messageBytes, run.elapsedNs() / 1e9);
+        }
+        CounterSnapshot counted = counters().since(before);
+        for (Peer peer : peers) {
+            peer.channel.send(PerfMessage.rowEnd(verify));
+        }
+        PerfMessage.ServerReport report = sum(answers(PerfMessage.Kind.REPORT));
+        return new Measured(bandwidth, latency, counted, events(), report);
+    }
+
+    /** The first server report stands for all, since they are of one device; data is per peer. */
+    private static PerfMessage.ServerReport sum(List<PerfMessage> answers) {
+        PerfMessage.ServerReport first = answers.getFirst().report();
+        Boolean intact = first == null ? null : first.dataIntact();
+        int peak = 0;
+        for (PerfMessage answer : answers) {
+            PerfMessage.ServerReport report = answer.report();
+            if (report == null) {
+                throw ToolException.failed("the server sent no report");
+            }
+            peak = Math.max(peak, report.contextsPeak());
+            if (Boolean.FALSE.equals(report.dataIntact())) {
+                intact = false;
+            }
+        }
+        if (first == null) {
+            throw ToolException.failed("the server sent no report");
+        }
+        return new PerfMessage.ServerReport(
+                intact,
+                first.contexts(),
+                peak,
+                first.contextTableBytes(),
+                first.counters(),
+                first.events());
+    }
+
+    /** Waits for one message of the kind from every peer and notes the memory it tells. */
+    private List<PerfMessage> answers(PerfMessage.Kind kind) {
+        PerfMessage[] got = new PerfMessage[peers.size()];
+        boolean all =
+                drive(
+                        () -> {
+                            boolean complete = true;
+                            for (int i = 0; i < got.length; i++) {
+                                if (got[i] == null) {
+                                    got[i] = pollOf(peers.get(i), kind);
+                                }
+                                complete &= got[i] != null;
+                            }
+                            return complete;
+                        },
+                        ANSWER_NS);
+        if (!all) {
+            throw ToolException.failed(
+                    "the server did not say %s within %d s"
+                            .formatted(kind, TimeUnit.NANOSECONDS.toSeconds(ANSWER_NS)));
+        }
+        return List.of(got);
+    }
+
+    private static @Nullable PerfMessage pollOf(Peer peer, PerfMessage.Kind kind) {
+        PerfMessage message = peer.channel.poll(PerfMessage.class);
+        if (message == null) {
+            if (peer.hasEnded()) {
+                String why = peer.connection.failure();
+                throw ToolException.failed(
+                        "the server %s ended the connection%s"
+                                .formatted(
+                                        peer.connection.peer(), why.isEmpty() ? "" : ": " + why));
+            }
+            return null;
+        }
+        if (message.kind() != kind) {
+            throw ToolException.failed(
+                    "the server said %s where %s was due".formatted(message.kind(), kind));
+        }
+        if (message.region() != null) {
+            peer.remote = message.region();
+        }
+        return message;
+    }
+
+    /** Tells the server that the run is over, and ends the connections. */
+    void goodbye() {
+        for (Peer peer : peers) {
+            peer.channel.send(PerfMessage.bye());
+        }
+        drive(
+                () -> peers.stream().allMatch(p -> p.hasEnded() || p.channel.isFlushed()),
+                GOODBYE_NS);
+        hangUp();
+    }
+
+    private void hangUp() {
+        for (Peer peer : peers) {
+            peer.connection.close();
+        }
+        drive(() -> peers.stream().allMatch(Peer::hasEnded), GOODBYE_NS);
+    }
+
+    private boolean drive(BooleanSupplier condition, long timeoutNs) {
+        long startNs = System.nanoTime();
+        idle.reset();
+        while (!condition.getAsBoolean()) {
+            int moved = 0;
+            for (Endpoint endpoint : endpoints) {
+                moved += endpoint.rdma().progress();
+            }
+            if (System.nanoTime() - startNs > timeoutNs) {
+                return condition.getAsBoolean();
+            }
+            if (moved > 0) {
+                idle.reset();
+            } else {
+                idle.pause(false);
+            }
+        }
+        return true;
+    }
+
+    private CounterSnapshot counters() {
+        List<Counters> all = new ArrayList<>();
+        for (Endpoint endpoint : endpoints) {
+            all.add(endpoint.rdma().counters());
+        }
+        return CounterSnapshot.of(all);
+    }
+
+    private Map<String, Long> events() {
+        Map<String, Long> sum = new TreeMap<>();
+        for (EventTally tally : tallies) {
+            tally.nonZero().forEach((name, count) -> sum.merge(name, count, Long::sum));
+        }
+        return sum;
+    }
+
+    Endpoint endpoint() {
+        return endpoints.getFirst();
+    }
+
+    Peer peer() {
+        return peers.getFirst();
+    }
+
+    /** Where the server was found. */
+    InetSocketAddress serverAddress() {
+        if (connectedTo == null) {
+            throw new IllegalStateException("serverAddress() before connect()");
+        }
+        return connectedTo;
+    }
+
+    long count(EventId id) {
+        return tallies.stream().mapToLong(tally -> tally.count(id)).sum();
+    }
+
+    /** After a failure the server should not wait for us either. */
+    @Override
+    public void close() {
+        boolean someoneListens =
+                peers.stream().anyMatch(p -> p.connection.state() == ConnectionState.OPEN);
+        if (someoneListens) {
+            hangUp();
+        }
+        endpoints.forEach(Endpoint::close);
+    }
+}

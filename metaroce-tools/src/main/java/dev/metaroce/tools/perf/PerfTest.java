@@ -1,0 +1,76 @@
+package dev.metaroce.tools.perf;
+
+import org.jspecify.annotations.Nullable;
+
+/** The four tests. The code is what the client tells the server. */
+enum PerfTest {
+    WRITE_BW(1, "write-bw", "RDMA WRITE bandwidth test", 65_536, 5000, 128),
+    WRITE_LAT(2, "write-lat", "RDMA WRITE latency test", 2, 1000, 1),
+    SEND_BW(3, "send-bw", "SEND bandwidth test", 65_536, 1000, 128),
+    SEND_LAT(4, "send-lat", "SEND latency test", 2, 1000, 1);
+
+    private final int code;
+    private final String command;
+    private final String title;
+    private final long messageBytes;
+    private final int iterations;
+    private final int txDepth;
+
+    PerfTest(
+            int code,
+            String command,
+            String title,
+            long messageBytes,
+            int iterations,
+            int txDepth) {
+        this.code = code;
+        this.command = command;
+        this.title = title;
+        this.messageBytes = messageBytes;
+        this.iterations = iterations;
+        this.txDepth = txDepth;
+    }
+
+    static @Nullable PerfTest of(int code) {
+        for (PerfTest test : values()) {
+            if (test.code == code) {
+                return test;
+            }
+        }
+        return null;
+    }
+
+    int code() {
+        return code;
+    }
+
+    /** The subcommand. */
+    String command() {
+        return command;
+    }
+
+    String title() {
+        return title;
+    }
+
+    boolean isLatency() {
+        return this == WRITE_LAT || this == SEND_LAT;
+    }
+
+    boolean isSend() {
+        return this == SEND_BW || this == SEND_LAT;
+    }
+
+    /** Defaults as perftest has them. */
+    long defaultMessageBytes() {
+        return messageBytes;
+    }
+
+    int defaultIterations() {
+        return iterations;
+    }
+
+    int defaultTxDepth() {
+        return txDepth;
+    }
+}

@@ -1,0 +1,164 @@
+package dev.metaroce.tools.perf;
+
+import dev.metaroce.memory.MemoryRegion;
+import dev.metaroce.ring.PostResult;
+import dev.metaroce.ring.WcStatus;
+import dev.metaroce.verbs.QueuePair;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.VarHandle;
+
+/**
+ * One end of a latency test: sends the message of a round and notices the one of the other end.
+ * Both ends use it; the client begins a round and the server answers. No method blocks.
+ *
+ * <p>Write test: message r carries the byte r at the end of every packet-sized piece, and a round
+ * has arrived when all those bytes are seen in memory. perftest looks at the last byte only, which
+ * says nothing about the rest when packets may arrive in any order.
+ */
+final class PingPong {
+    /** Send buffers, used in turn: a buffer belongs to the device until its completion. */
+    static final int SLOTS = 16;
+
+    private static final VarHandle BYTE = ValueLayout.JAVA_BYTE.varHandle();
+
+    private final Peer peer;
+    private final QueuePair pair;
+    private final boolean send;
+    private final long messageBytes;
+    private final long slotBytes;
+    private final long pieceBytes;
+    private final MemorySegment landing;
+    private long posted;
+    private long completed;
+    private long expected = 1;
+    private long pieceEnd;
+
+    /**
+     * @param peer with memory laid out by {@link #memoryBytes}
+     * @param pieceBytes payload bytes per packet, the same at both ends
+     */
+    PingPong(Peer peer, long messageBytes, int pieceBytes) {
+        this.peer = peer;
+        this.messageBytes = messageBytes;
+        pair = peer.pairs[0];
+        send = peer.parameters.test().isSend();
+        slotBytes = slotBytes(peer.parameters.maxMessageBytes());
+        landing = peer.memory().segment();
+        this.pieceBytes = Math.max(1, pieceBytes);
+        pieceEnd = Math.min(this.pieceBytes, messageBytes);
+    }
+
+    /** First the landing place, then the send buffers. */
+    static long memoryBytes(PerfParameters parameters) {
+        long slot = slotBytes(parameters.maxMessageBytes());
+        return slot * (1 + buffers(slot));
+    }
+
+    /** Large messages get by with two buffers. */
+    private static int buffers(long slotBytes) {
+        return slotBytes <= 1 << 20 ? SLOTS : 2;
+    }
+
+    private static long slotBytes(long messageBytes) {
+        return (messageBytes + 63) & -64;
+    }
+
+    /** Forgets earlier rows: the landing place holds no byte that a round waits for. */
+    void prepare() {
+        MemoryRegion memory = peer.memory();
+        memory.segment().asSlice(0, slotBytes).fill((byte) 0);
+        if (send && !peer.hasPostedReceives) {
+            peer.hasPostedReceives = true;
+            postReceive();
+        }
+    }
+
+    /** True when the other end has everything that was sent. */
+    boolean isDrained() {
+        return canSend() && posted == completed;
+    }
+
+    /** True when the message of the next round may be sent: its buffer is free again. */
+    boolean canSend() {
+        while (peer.sends.poll(peer.completion)) {
+            if (peer.completion.status() != WcStatus.SUCCESS) {
+                throw peer.failure("message " + peer.completion.wrId());
+            }
+            completed++;
+        }
+        return posted - completed < buffers(slotBytes);
+    }
+
+    /** Sends the message of the next round. */
+    void send() {
+        long round = posted + 1;
+        long offset = slotBytes * (1 + posted % buffers(slotBytes));
+        MemoryRegion memory = peer.memory();
+        PostResult result;
+        if (send) {
+            result = pair.postSend(round, memory, offset, messageBytes);
+        } else {
+            mark(memory.segment(), offset, (byte) round);
+            long target = peer.remote().address();
+            int rkey = peer.remote().rkey();
+            result = pair.postWrite(round, memory, offset, messageBytes, target, rkey);
+        }
+        if (result != PostResult.OK) {
+            throw new IllegalStateException("send queue full with " + (posted - completed));
+        }
+        posted = round;
+    }
+
+    private void mark(MemorySegment memory, long offset, byte value) {
+        long end = 0;
+        while (end < messageBytes) {
+            end = Math.min(end + pieceBytes, messageBytes);
+            memory.set(ValueLayout.JAVA_BYTE, offset + end - 1, value);
+        }
+    }
+
+    /** True once for every round: the other end's message is here. */
+    boolean hasArrived() {
+        return send ? hasReceived() : hasLanded();
+    }
+
+    private boolean hasLanded() {
+        byte wanted = (byte) expected;
+        while ((byte) BYTE.getAcquire(landing, pieceEnd - 1) == wanted) {
+            if (pieceEnd == messageBytes) {
+                expected++;
+                pieceEnd = Math.min(pieceBytes, messageBytes);
+                return true;
+            }
+            pieceEnd = Math.min(pieceEnd + pieceBytes, messageBytes);
+        }
+        return false;
+    }
+
+    private boolean hasReceived() {
+        if (!peer.receives.poll(peer.completion)) {
+            return false;
+        }
+        if (peer.completion.status() != WcStatus.SUCCESS) {
+            throw peer.failure("receive " + expected);
+        }
+        expected++;
+        postReceive();
+        return true;
+    }
+
+    /** All receives land in one place: a latency test has one message under way. */
+    private void postReceive() {
+        long bytes = Math.max(messageBytes, peer.parameters.maxMessageBytes());
+        if (pair.postReceive(expected, peer.memory(), 0, bytes) != PostResult.OK) {
+            throw new IllegalStateException("receive queue full");
+        }
+    }
+
+    /** Rounds of the other end that arrived. */
+    long arrived() {
+        return expected - 1;
+    }
+}

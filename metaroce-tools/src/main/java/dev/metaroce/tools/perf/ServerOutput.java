@@ -1,0 +1,17 @@
+package dev.metaroce.tools.perf;
+
+import org.jspecify.annotations.Nullable;
+
+/** What the server tells its user. */
+interface ServerOutput {
+    /** A client began its run. */
+    void onClient(String address, PerfParameters parameters);
+
+    /**
+     * A row of the run ended.
+     *
+     * @param packets DATA packets accepted during the row
+     * @param intact whether memory holds the test data, null when that was not looked at
+     */
+    void onRow(long messageBytes, long packets, @Nullable Boolean intact, int contextsPeak);
+}

@@ -1,0 +1,114 @@
+package dev.metaroce.tools;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+import java.util.List;
+
+/** Wrong options: exit code 2 and one line that names the option and what would be right. */
+class WrongCommandLineTest {
+    private static final String SIZE = "1..2147483648";
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "perf write-bw --no-such        | Unknown option         | --no-such",
+                "perf write-bw --sise 8         | --sise                 | did you mean",
+                "perf write-bw -s 0             | --size                 | 1..2147483648",
+                "perf write-bw -s -1            | --size                 | 1..2147483648",
+                "perf write-bw -s 3x            | --size                 | 1..2147483648",
+                "perf write-bw -s 1T            | --size                 | k, M, G",
+                "perf write-bw -s 3G            | --size                 | 1..2147483648",
+                "perf write-bw -s               | --size                 | Missing required",
+                "perf write-bw -n 0             | --iters                | 1..1000000000",
+                "perf write-bw -n 1.5           | --iters                | 1..1000000000",
+                "perf write-bw -q 0             | --qps                  | 1..128",
+                "perf write-bw -q 129           | --qps                  | 1..128",
+                "perf write-bw -t 0             | --tx-depth             | 1..16384",
+                "perf write-bw -p 70000         | --port                 | 0..65535",
+                "perf write-bw -p abc           | --port                 | 0..65535",
+                "perf write-bw -D 0             | --duration             | 0.1..86400",
+                "perf write-bw -D x             | --duration             | 0.1..86400",
+                "perf write-bw -a -s 8          | -a/--all               | -s/--size",
+                "perf write-bw -D 1 -n 5        | -D/--duration          | -n/--iters",
+                "perf write-bw -4 -6 h          | -4                     | -6",
+                "perf write-bw --mtu 1000       | --mtu                  | 64",
+                "perf write-bw --mtu 128        | --mtu                  | 256..65408",
+                "perf write-bw --profile X      | --profile              | S or M",
+                "perf write-bw --paths 17       | --paths                | 1..16",
+                "perf write-bw --initiators 0   | --initiators           | 1..1024",
+                "perf write-bw --drive both     | --drive                | inline or thread",
+                "perf write-bw --timeout 0      | --timeout              | 0.1..86400",
+                "perf write-bw --max-p99 1 h    | --max-p99              | --min-bw",
+                "perf write-bw h --self         | --self                 | HOST",
+                "perf write-bw h --keep         | --keep                 | HOST",
+                "perf write-bw h -p 0           | -p/--port 0            | server",
+                "perf write-bw a b              | Unmatched argument     | 'b'",
+                "perf write-lat -q 2 h          | -q/--qps 2             | bandwidth",
+                "perf send-lat -t 4 h           | -t/--tx-depth 4        | bandwidth",
+                "perf write-lat --initiators 2 h| --initiators 2         | bandwidth",
+                "perf write-lat --min-bw 1 h    | --min-bw               | --max-p99",
+                "perf write-bw 127.0.0.1:99999  | 127.0.0.1:99999        | 1..65535",
+                "perf write-bw [::1             | [::1                   | brackets",
+                "perf write-bw no-such.invalid  | no-such.invalid        | unknown host",
+                "perf write-bw fe80::1          | fe80::1                | zone",
+                "perf                           | name a test            | write-bw",
+                "perf read-bw                   | Unmatched argument     | 'read-bw'",
+                "demo --loss 101%               | --loss                 | 0..100",
+                "demo --size 0                  | --size                 | 1..",
+                "demo no/such/file              | no/such/file           | does not exist",
+                "demo .                         | '.'                    | can be read",
+                "relay --listen 0               | --to                   | Missing required",
+                "relay --listen 0 --to h --drop x | --drop               | 0..100",
+                "relay --listen 0 --to h --burst 5 | --burst             | LENGTH/EVERY",
+                "relay --listen 0 --to h --burst 9/3 | --burst           | LENGTH/EVERY",
+                "relay --listen 0 --to h --delay 5 | --delay             | 5ms",
+                "relay --listen 0 --to 127.0.0.1:1 --reorder-distance 0 | --reorder-distance | 1..",
+                "devinfo --jsn                  | --jsn                  | --json",
+                "no-such-command                | no-such-command        | metaroce --help",
+            })
+    void isRefusedWithOneLine(String arguments, String names, String advises) {
+        InProcess run = InProcess.run(arguments.strip().split(" +"));
+
+        assertThat(run.exitCode()).as(run.err()).isEqualTo(2);
+        assertThat(run.errLines()).hasSize(1);
+        assertThat(run.err()).startsWith("metaroce").contains(names).contains(advises);
+        assertThat(run.out()).isEmpty();
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "perf write-bw --json -s 0",
+                "perf write-bw --json -a -s 8",
+                "perf write-lat --json --nonsense",
+                "demo --json no/such/file",
+            })
+    void isADocumentToo(String arguments) {
+        InProcess run = InProcess.run(List.of(arguments.split(" ")));
+
+        assertThat(run.exitCode()).isEqualTo(2);
+        JsonNode document = new JsonMapper().readTree(run.out());
+        assertThat(document.get("error").asString()).isNotEmpty();
+        assertThat(document.get("exit_code").asInt()).isEqualTo(2);
+        assertThat(run.errLines()).hasSize(1);
+    }
+
+    @Test
+    void sizesInRangeArePassedOn() {
+        // Refused later, for the host: the size itself was fine.
+        for (String size : List.of("1", "2147483648", "2G", "64k", "1M", "8388608")) {
+            InProcess run = InProcess.run("perf", "write-bw", "-s", size, "no-such.invalid");
+
+            assertThat(run.err()).contains("no-such.invalid").doesNotContain(SIZE);
+        }
+    }
+}
