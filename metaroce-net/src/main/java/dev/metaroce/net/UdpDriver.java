@@ -153,6 +153,7 @@ public final class UdpDriver implements Driver {
     }
 
     /** After a turn without work: looks again at once, yields, or sleeps, by what is due when. */
+    @SuppressWarnings("ThreadPriorityCheck") // yields for politeness, not for correctness
     private void rest(long restNsMax) {
         long nowNs = System.nanoTime();
         long waitNs = Math.min(untilDeadlineNs(nowNs), restNsMax);
