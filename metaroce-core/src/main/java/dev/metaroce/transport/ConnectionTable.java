@@ -73,6 +73,7 @@ final class ConnectionTable {
         }
         made.privateData = answer;
         bind(made, peerEndpointId);
+        made.established = true;
         made.state(ConnectionState.OPEN);
         return made;
     }

@@ -105,7 +105,7 @@ final class LeaseClient {
         request.versionMask = LeaseServer.versions();
         request.demandKib = 0;
         request.priority = 0;
-        boolean first = c.dialer && c.state() == ConnectionState.CONNECTING;
+        boolean first = c.dialer && !c.established;
         request.flags =
                 (first ? RequestFields.FLAG_CONNECT : 0)
                         | (c.dialer ? 0 : RequestFields.FLAG_ACCEPTOR);
@@ -164,10 +164,13 @@ final class LeaseClient {
         c.reclaimed = false;
         c.heardNs = nowNs;
         c.leased(grant.cid, mtu, grant.paths);
-        if (c.state() == ConnectionState.CONNECTING) {
+        if (!c.established) {
+            c.established = true;
             c.peerPrivateData = Arrays.copyOf(grant.privateData, grant.privateLength);
             connections.bind(c, grant.endpointId);
-            c.state(ConnectionState.OPEN);
+            if (c.state() == ConnectionState.CONNECTING) {
+                c.state(ConnectionState.OPEN);
+            }
         }
         device.event(nowNs, EventId.LEASE_OPENED, c.index, grant.cid, grant.epoch);
         readyAll(c);
@@ -207,7 +210,7 @@ final class LeaseClient {
             case QUEUE_FULL, POLICY, COOKIE -> waitAndAskAgain(nowNs, c, retryUs * 1_000, reason);
             case FINISHED -> waitAndAskAgain(nowNs, c, 0, reason);
             case NO_SERVICE -> {
-                if (c.state() == ConnectionState.CONNECTING) {
+                if (!c.established) {
                     waitAndAskAgain(nowNs, c, 50_000_000, reason);
                 } else {
                     fail(nowNs, c, "the peer does not know this connection (restarted?)");
@@ -362,10 +365,15 @@ final class LeaseClient {
             device.event(nowNs, EventId.LEASE_RELEASED, c.index, lease.cid, lease.epoch);
         }
         dropLease(c);
-        if (c.state() == ConnectionState.CLOSING && !c.hasUnsent()) {
-            disconnect(nowNs, c);
-        } else if (c.hasUnsent()) {
+        finish(nowNs, c);
+    }
+
+    /** Without a lease: asks for one when there is work, else ends a connection that is closing. */
+    private void finish(long nowNs, TransportConnection c) {
+        if (c.hasUnsent()) {
             request(nowNs, c);
+        } else if (c.state() == ConnectionState.CLOSING) {
+            disconnect(nowNs, c);
         } else {
             device.timers.cancel(DeviceState.CONNECTION_TIMERS + c.index);
         }
@@ -408,9 +416,7 @@ final class LeaseClient {
                 //= MR-3.3-6
                 restartStreams(c);
                 dropLease(c);
-                if (c.hasUnsent()) {
-                    request(nowNs, c);
-                }
+                finish(nowNs, c);
             } else {
                 fail(nowNs, c, "the peer lost the context: it restarted or took it back");
             }
@@ -444,12 +450,11 @@ final class LeaseClient {
         if (c.isEnded() || c.state() == ConnectionState.CLOSING) {
             return;
         }
-        boolean opened = c.state() == ConnectionState.OPEN;
         c.state(ConnectionState.CLOSING);
-        if (!opened) {
+        if (!c.established && !c.hasUnsent()) {
             end(nowNs, c, ConnectionState.CLOSED, WcStatus.WR_FLUSH_ERROR);
         } else if (c.leaseState == LeaseState.IDLE) {
-            disconnect(nowNs, c);
+            finish(nowNs, c);
         } else {
             afterProgress(nowNs, c);
         }
@@ -653,7 +658,7 @@ final class LeaseClient {
             //= MR-4.3-4
             int from = path.state.route();
             int to = PathHealth.nextRoute(lease.states, lease.pathCount, from, limits.routes());
-            path.state.moveTo(to, TxLease.INITIAL_WINDOW_PACKETS / 4);
+            path.state.moveTo(to, TxLease.FEWEST_PACKETS);
             path.markAllLost();
             device.counters.increment(CounterId.REROUTES);
             device.event(nowNs, EventId.PATH_REROUTED, pathId, from, to);

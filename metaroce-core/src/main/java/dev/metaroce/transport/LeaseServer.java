@@ -16,6 +16,8 @@ import dev.metaroce.wire.ResetReason;
 
 import org.jspecify.annotations.Nullable;
 
+import java.util.Arrays;
+
 /**
  * The target's side of leases: answers requests from the CID pool, keeps the waiting line, takes
  * contexts back. Every answer can be given again from saved state. Owner: the engine thread.
@@ -25,7 +27,9 @@ final class LeaseServer {
     private static final long RECLAIM_REPEAT_NS = 20_000_000;
     private static final long WAITER_SILENCE_NS = 2_000_000_000;
     private static final long LINE_PERIOD_NS = 1_000_000;
-    private static final long RESET_PERIOD_NS = 1_000_000;
+    private static final long RESET_PERIOD_NS = 100_000;
+    private static final int RESET_BURST = 256;
+    private static final int NO_EPOCH = -1;
     private static final long DENY_RETRY_US = 5_000;
     private static final int VERSIONS = 1 << CommonHeader.VERSION;
 
@@ -38,9 +42,9 @@ final class LeaseServer {
     private final WaitingLine line;
     private final ReceiverShares shares;
     private final RequestFields request = new RequestFields();
-    private final boolean[] tookBackUnused;
-    private long lastResetNs;
-    private boolean resetSent;
+    private final int[] unusedEpoch;
+    private long resetNs;
+    private int resetTokens = RESET_BURST;
 
     LeaseServer(
             DeviceState device,
@@ -55,7 +59,8 @@ final class LeaseServer {
         this.shares = shares;
         limits = device.limits;
         line = new WaitingLine(limits.maxWaiters());
-        tookBackUnused = new boolean[limits.contexts()];
+        unusedEpoch = new int[limits.contexts()];
+        Arrays.fill(unusedEpoch, NO_EPOCH);
     }
 
     RxContexts contexts() {
@@ -169,7 +174,7 @@ final class LeaseServer {
             deny(nowNs, source, DenyReason.NO_SERVICE, 0);
             return null;
         }
-        byte[] offered = java.util.Arrays.copyOf(request.privateData, request.privateLength);
+        byte[] offered = Arrays.copyOf(request.privateData, request.privateLength);
         TransportConnection made =
                 connections.accept(
                         request.endpointId,
@@ -251,11 +256,13 @@ final class LeaseServer {
                 device.keySource.getAsInt(),
                 nowNs);
         line.drop(ticket);
-        tookBackUnused[cid] = false;
+        if (unusedEpoch[cid] == pool.epoch(cid)) {
+            unusedEpoch[cid] = NO_EPOCH;
+        }
         peers.hold(peer, 1);
         connection.rxCid = cid;
         connection.rxLease++;
-        shares.onGranted(cid);
+        shares.onGranted(nowNs, cid);
         device.counters.increment(CounterId.GRANTS);
         device.event(nowNs, EventId.CID_GRANTED, connection.peer.port(), cid, pool.epoch(cid));
         sendGrant(cid);
@@ -542,7 +549,7 @@ final class LeaseServer {
         if (pool.state(cid) == SlotState.GRANTED) {
             if (silenceNs >= limits.grantUnusedNs() - 4096) {
                 //= MR-3.3-4
-                tookBackUnused[cid] = true;
+                unusedEpoch[cid] = pool.epoch(cid);
                 expire(nowNs, cid, CounterId.GRANT_UNUSED);
                 return;
             }
@@ -603,16 +610,21 @@ final class LeaseServer {
 
     // RESET
 
+    /** A token bucket: strangers must not make us send more than a trickle. */
     private boolean mayReset(long nowNs) {
-        if (resetSent && nowNs - lastResetNs < RESET_PERIOD_NS) {
+        long earned = (nowNs - resetNs) / RESET_PERIOD_NS;
+        if (earned > 0) {
+            resetTokens = (int) Math.min(RESET_BURST, resetTokens + earned);
+            resetNs = nowNs;
+        }
+        if (resetTokens == 0) {
             return false;
         }
-        resetSent = true;
-        lastResetNs = nowNs;
+        resetTokens--;
         return true;
     }
 
-    /** Tells the sender of a packet for a context it does not hold; at most one per millisecond. */
+    /** Tells the sender of a packet for a context it does not hold. */
     void resetStale(long nowNs, PacketMemory m, int at, NetAddress to) {
         //= MR-3.2-4
         if (mayReset(nowNs)) {
@@ -630,9 +642,7 @@ final class LeaseServer {
     /** True when the grant of this token was taken back before any packet came. */
     private boolean wasUnused(int token) {
         int cid = CommonHeader.cid(token);
-        return cid < limits.contexts()
-                && tookBackUnused[cid]
-                && pool.epoch(cid) == CommonHeader.epoch(token);
+        return cid < limits.contexts() && unusedEpoch[cid] == CommonHeader.epoch(token);
     }
 
     /** The connection ended: its context, or its place in the line, is free. */

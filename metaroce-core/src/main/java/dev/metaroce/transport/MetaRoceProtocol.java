@@ -196,6 +196,11 @@ public final class MetaRoceProtocol {
         return pool;
     }
 
+    /** For tests that look inside. */
+    DeviceState device() {
+        return device;
+    }
+
     /** Bytes of one receive context in use with so many paths; profile S has no path rows. */
     public static int contextBytes(Profile profile, int paths) {
         return RxContexts.contextBytes(profile == Profile.M, paths);

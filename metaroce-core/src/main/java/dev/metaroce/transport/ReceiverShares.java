@@ -42,13 +42,14 @@ final class ReceiverShares {
         return windowKib;
     }
 
-    /** A context was granted: the next answer counts it. */
-    void onGranted(int cid) {
+    /** A context was granted: it counts from now on, in its own first answer too. */
+    void onGranted(long nowNs, int cid) {
         fresh = false;
         contexts.rateHint(cid, AckHeader.RATE_NONE);
         if (lastBytes.length > 0) {
             lastBytes[cid] = 0;
         }
+        refresh(nowNs);
     }
 
     void refresh(long nowNs) {

@@ -41,6 +41,10 @@ public final class TransportConnection {
     long peerEndpointId;
     byte[] peerPrivateData = {};
     private ConnectionState state = ConnectionState.CONNECTING;
+
+    /** Both sides agreed to the connection. */
+    boolean established;
+
     private String failure = "";
     private Stream[] streams = {};
 

@@ -11,8 +11,11 @@ import dev.metaroce.wire.NetAddress;
  * from a pool when a lease opens and given back when it ends. Owner: the engine thread.
  */
 final class TxLease {
-    /** Packets a path may send before the first answer. */
-    static final int INITIAL_WINDOW_PACKETS = 32;
+    /** Packets the paths of a lease together may send before the first answer. */
+    private static final int INITIAL_WINDOW_PACKETS = 32;
+
+    /** The same for one path that starts or moves, when the paths are many. */
+    static final int FEWEST_PACKETS = 4;
 
     private static final int PACER_BURST_BYTES = 64 << 10;
 
@@ -71,8 +74,9 @@ final class TxLease {
     void start(int initialPsn, int payloadMtu, int messages) {
         mtu = payloadMtu;
         openMessages = messages;
+        int window = Math.max(FEWEST_PACKETS, INITIAL_WINDOW_PACKETS / pathCount);
         for (int i = 0; i < pathCount; i++) {
-            states[i].reset(i + 1, INITIAL_WINDOW_PACKETS);
+            states[i].reset(i + 1, window);
             paths[i].reset(initialPsn);
         }
     }

@@ -6,6 +6,7 @@ import dev.metaroce.event.EventSink;
 import dev.metaroce.transport.DeviceLimits;
 import dev.metaroce.transport.EndpointIdentity;
 import dev.metaroce.util.Rng;
+import dev.metaroce.util.TimerTable;
 import dev.metaroce.verbs.Driver;
 import dev.metaroce.verbs.RdmaDevice;
 import dev.metaroce.wire.NetAddress;
@@ -19,6 +20,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.PriorityQueue;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Collectors;
 
 /**
  * Any number of real engines in virtual time, joined by a network whose every packet a test may
@@ -70,21 +72,43 @@ public final class Lab {
         public final Engine engine;
         public final RdmaDevice device;
         public final NetAddress address;
+        private final int number;
         private final TxBatch batch = new TxBatch(1 << 20, 256, 64);
+        private final ArrayDeque<Integer> forcedKeys = new ArrayDeque<>();
         private boolean dead;
 
         private Node(int number, DeviceLimits limits, EventSink events) {
+            this.number = number;
             address = NetAddress.ofIpv4(0x0A00_0000 + number, 50_791);
             Rng own = rng.fork("node " + number);
             Rng keys = own.fork("keys");
             EndpointIdentity identity = new EndpointIdentity(own.nextLong(), ++incarnations);
-            engine = new Engine(limits, identity, own, keys::nextInt, events);
+            engine =
+                    new Engine(
+                            limits,
+                            identity,
+                            own,
+                            () -> forcedKeys.isEmpty() ? keys.nextInt() : forcedKeys.poll(),
+                            events);
             device = new RdmaDevice(engine, this);
+        }
+
+        /**
+         * What the key source gives next: the key of the next region registered, or the first PSN
+         * of the next grant.
+         */
+        public void forceKey(int key) {
+            forcedKeys.add(key);
+        }
+
+        public boolean isDead() {
+            return dead;
         }
 
         /** The process dies: it neither receives nor sends from now on. */
         public void kill() {
             dead = true;
+            deadlines.cancel(number);
         }
 
         public long count(CounterId id) {
@@ -106,6 +130,7 @@ public final class Lab {
                 }
                 sendBatch();
             }
+            deadlines.set(number, engine.nextDeadlineNs());
         }
 
         private void sendBatch() {
@@ -143,17 +168,26 @@ public final class Lab {
 
         @Override
         public void close() {
-            dead = true;
+            kill();
+        }
+    }
+
+    private record Note(long atNs, String what, Packet packet) {
+        @Override
+        public String toString() {
+            return atNs + " " + what + " " + packet.source + " " + packet.view();
         }
     }
 
     private static final int ROUTES = 64;
+    private static final int MAX_DATAGRAMS_PER_TURN = 64;
 
     private final Rng rng;
     private final List<Node> nodes = new ArrayList<>();
     private final ArrayDeque<Node> rung = new ArrayDeque<>();
     private final List<Fault> faults = new ArrayList<>();
-    private final ArrayDeque<String> recent = new ArrayDeque<>();
+    private final ArrayDeque<Note> recent = new ArrayDeque<>();
+    private final TimerTable deadlines = new TimerTable(16);
     private final PriorityQueue<Packet> wire =
             new PriorityQueue<>(
                     Comparator.<Packet>comparingLong(p -> p.dueNs).thenComparingLong(p -> p.order));
@@ -162,6 +196,7 @@ public final class Lab {
     private long order;
     private long latencyNs = 5_000;
     private long bitsPerSecond;
+    private long coalesceNs = -1;
     private long[] portFreeNs = new long[1];
     private long markAboveNs = Long.MAX_VALUE;
     private long dropAboveNs = Long.MAX_VALUE;
@@ -200,7 +235,7 @@ public final class Lab {
 
     /** A new process at the address of a dead one. */
     public Node replace(Node old, DeviceLimits limits) {
-        int number = nodes.indexOf(old);
+        int number = old.number;
         old.kill();
         Node node = new Node(number, limits, EventSink.NONE);
         nodes.set(number, node);
@@ -216,6 +251,14 @@ public final class Lab {
         bitsPerSecond = rateBitsPerSecond;
         markAboveNs = markAboveQueueNs;
         dropAboveNs = dropAboveQueueNs;
+    }
+
+    /**
+     * A node takes all datagrams that arrive within this time before it answers any, as a driver
+     * does that receives in batches. Negative, the default: it answers each.
+     */
+    public void coalesceNs(long ns) {
+        coalesceNs = ns;
     }
 
     public void addFault(Fault fault) {
@@ -266,7 +309,7 @@ public final class Lab {
         }
         packet.dueNs = nowNs + packet.delayNs;
         if (bitsPerSecond > 0) {
-            int port = nodes.indexOf(to);
+            int port = to.number;
             long queueNs = Math.max(0, portFreeNs[port] - nowNs);
             if (queueNs > dropAboveNs) {
                 note("tail-drop", packet);
@@ -279,6 +322,13 @@ public final class Lab {
         }
         packet.order = order++;
         wire.add(packet);
+    }
+
+    /** A packet as this one was sent, with other bytes. */
+    public Packet copy(Packet pattern, byte[] bytes) {
+        Packet copy = new Packet(pattern);
+        copy.bytes = bytes;
+        return copy;
     }
 
     /** Makes up a datagram from a stranger or an impostor. */
@@ -297,7 +347,7 @@ public final class Lab {
         if (recent.size() == 40) {
             recent.removeFirst();
         }
-        recent.addLast(nowNs + " " + what + " " + packet.source + " " + packet.view());
+        recent.addLast(new Note(nowNs, what, packet));
     }
 
     /** One event: posted work, one packet or one deadline. False when nothing is left to happen. */
@@ -306,31 +356,36 @@ public final class Lab {
             rung.poll().pump();
         }
         Packet next = wire.peek();
-        Node timed = null;
-        long deadline = Long.MAX_VALUE;
-        for (Node node : nodes) {
-            long due = node.dead ? Long.MAX_VALUE : node.engine.nextDeadlineNs();
-            if (due != Long.MAX_VALUE && due < deadline) {
-                deadline = due;
-                timed = node;
-            }
-        }
+        long deadline = deadlines.nextDeadlineNs();
         if (next != null && next.dueNs <= deadline) {
-            wire.poll();
             nowNs = Math.max(nowNs, next.dueNs);
-            deliver(next);
+            long turnNs = nowNs;
+            Node to = nodeAt(next.destination);
+            deliver(wire.poll(), to);
+            for (int i = 1; i < MAX_DATAGRAMS_PER_TURN && coalesceNs >= 0; i++) {
+                next = wire.peek();
+                if (next == null
+                        || nodeAt(next.destination) != to
+                        || next.dueNs > turnNs + coalesceNs) {
+                    break;
+                }
+                nowNs = Math.max(nowNs, next.dueNs);
+                deliver(wire.poll(), to);
+            }
+            if (to != null) {
+                to.pump();
+            }
             return true;
         }
-        if (timed == null) {
+        if (deadline == Long.MAX_VALUE) {
             return false;
         }
         nowNs = Math.max(nowNs, deadline);
-        timed.pump();
+        nodes.get(deadlines.pollExpired(nowNs)).pump();
         return true;
     }
 
-    private void deliver(Packet packet) {
-        Node to = nodeAt(packet.destination);
+    private void deliver(Packet packet, Node to) {
         if (to == null || to.dead) {
             return;
         }
@@ -344,7 +399,6 @@ public final class Lab {
         inbox.bytes().put(0, packet.bytes);
         note("recv", packet);
         to.engine.onDatagram(nowNs, inbox, 0, packet.bytes.length, packet.source, packet.ce);
-        to.pump();
     }
 
     /**
@@ -377,6 +431,7 @@ public final class Lab {
 
     /** The last packets of the run, oldest first. */
     public String dump() {
-        return "\nlast packets, time in ns:\n" + String.join("\n", recent);
+        return "\nlast packets, time in ns:\n"
+                + recent.stream().map(Note::toString).collect(Collectors.joining("\n"));
     }
 }

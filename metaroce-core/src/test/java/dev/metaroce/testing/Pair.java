@@ -121,7 +121,8 @@ public final class Pair {
 
     /** Posts a WRITE from the client's region to the same place of the server's. */
     public void write(int stream, long wrId, long offset, long length) {
-        PostResult result =
+        must(
+                wrId,
                 clientEnd
                         .pairs
                         .get(stream)
@@ -131,10 +132,29 @@ public final class Pair {
                                 offset,
                                 length,
                                 serverEnd.region.address() + offset,
-                                serverEnd.region.rkey());
+                                serverEnd.region.rkey()));
+    }
+
+    /** Posts a SEND from the client's region. */
+    public void send(int stream, long wrId, long offset, long length) {
+        must(wrId, clientEnd.pairs.get(stream).postSend(wrId, clientEnd.region, offset, length));
+    }
+
+    /** Posts a receive into the server's region. */
+    public void receive(int stream, long wrId, long offset, long length) {
+        must(wrId, serverEnd.pairs.get(stream).postReceive(wrId, serverEnd.region, offset, length));
+    }
+
+    /** A post that has to be taken. */
+    public static void must(long wrId, PostResult result) {
         if (result != PostResult.OK) {
             throw new AssertionError("post " + wrId + " answered " + result);
         }
+    }
+
+    /** Runs until the server has taken back every context. */
+    public void expectNoContexts(long maxNs) {
+        lab.expect("contexts given back", () -> server.device.contextsInUse() == 0, maxNs);
     }
 
     /** Runs until the client has {@code count} send completions, all of them good. */
