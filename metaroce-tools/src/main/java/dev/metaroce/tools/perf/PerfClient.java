@@ -250,18 +250,13 @@ final class PerfClient implements AutoCloseable {
 
     /** Waits for one message of the kind from every peer and notes the memory it tells. */
     private List<PerfMessage> answers(PerfMessage.Kind kind) {
-        PerfMessage[] got = new PerfMessage[peers.size()];
+        List<PerfMessage> got = new ArrayList<>();
+        List<Peer> owing = new ArrayList<>(peers);
         boolean all =
                 drive(
                         () -> {
-                            boolean complete = true;
-                            for (int i = 0; i < got.length; i++) {
-                                if (got[i] == null) {
-                                    got[i] = pollOf(peers.get(i), kind);
-                                }
-                                complete &= got[i] != null;
-                            }
-                            return complete;
+                            owing.removeIf(peer -> collect(peer, kind, got));
+                            return owing.isEmpty();
                         },
                         ANSWER_NS);
         if (!all) {
@@ -269,7 +264,12 @@ final class PerfClient implements AutoCloseable {
                     "the server did not say %s within %d s"
                             .formatted(kind, TimeUnit.NANOSECONDS.toSeconds(ANSWER_NS)));
         }
-        return List.of(got);
+        return got;
+    }
+
+    private static boolean collect(Peer peer, PerfMessage.Kind kind, List<PerfMessage> into) {
+        PerfMessage message = pollOf(peer, kind);
+        return message != null && into.add(message);
     }
 
     private static @Nullable PerfMessage pollOf(Peer peer, PerfMessage.Kind kind) {

@@ -69,7 +69,7 @@ final class PerfReport {
 
     private void pair(String a, @Nullable Object x, String b, @Nullable Object y) {
         if (out != null) {
-            out.line(" %-16s : %-34s %-14s : %s", a, x, b, y);
+            out.line(" %-16s : %-34s %-14s : %s", a, String.valueOf(x), b, String.valueOf(y));
         }
     }
 

@@ -188,7 +188,7 @@ final class PerfSession {
         if (test == PerfTest.SEND_BW) {
             repostReceives();
         }
-        Boolean intact = verifies && !test.isLatency() ? isIntact() : null;
+        Boolean intact = (verifies && !test.isLatency()) ? isIntact() : null;
         CounterSnapshot row = snapshot().since(rowStart);
         server.onRowEnd(peer, messageBytes, row.get(CounterId.DATA_ACCEPTED), intact);
         peer.channel.send(
