@@ -29,8 +29,8 @@ import java.util.function.BooleanSupplier;
 /**
  * The exercise of the article behind this project, asked of the real protocol machines instead of a
  * toy: a receiver with a pool of four context ids, two senders that ask for one each, three packets
- * of which the last is a second copy, and one release. There is no network and no clock: this program
- * carries every packet itself and says what time it is.
+ * of which the last is a second copy, and one release. There is no network and no clock: this
+ * program carries every packet itself and says what time it is.
  */
 public final class AllocatorExercise {
     private static final int POOL = 4;
