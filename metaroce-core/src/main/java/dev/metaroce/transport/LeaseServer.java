@@ -170,6 +170,7 @@ final class LeaseServer {
                 return null;
             }
             known.peer = source;
+            known.peerHeardNs = nowNs;
             return known;
         }
         //= MR-3.6-1
@@ -183,6 +184,11 @@ final class LeaseServer {
             return null;
         }
         byte[] offered = Arrays.copyOf(request.privateData, request.privateLength);
+        if (device.isFull()) {
+            connections.evictSilent(nowNs);
+            deny(nowNs, source, DenyReason.QUEUE_FULL, retryAfterUs());
+            return null;
+        }
         TransportConnection made =
                 connections.accept(
                         request.endpointId,
@@ -194,7 +200,9 @@ final class LeaseServer {
                         acceptor);
         if (made == null) {
             deny(nowNs, source, DenyReason.SERVICE, 0);
+            return null;
         }
+        made.peerHeardNs = nowNs;
         return made;
     }
 
@@ -593,12 +601,7 @@ final class LeaseServer {
                 //= MR-3.3-4
                 stale.noteUnused(cid);
             }
-            TransportConnection holder = contexts.connection(cid);
             expire(nowNs, cid, unused ? CounterId.GRANT_UNUSED : CounterId.EXPIRED);
-            if (!tooLong && holder != null) {
-                holder.pendingFailure = "the peer held a context and went silent";
-                device.ready.add(holder);
-            }
             return;
         }
         if (silenceNs >= limits.silenceNs() - 4096) {

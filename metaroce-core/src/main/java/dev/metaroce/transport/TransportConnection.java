@@ -41,6 +41,10 @@ public final class TransportConnection {
     NetAddress peer;
     long peerEndpointId;
     int peerIncarnation;
+
+    /** When the peer last asked for a context. */
+    long peerHeardNs;
+
     byte[] peerPrivateData = {};
     private ConnectionState state = ConnectionState.CONNECTING;
 

@@ -200,7 +200,8 @@ class LoopbackTransferTest {
 
     @Test
     void aPauseBetweenConnectingAndTheFirstPostIsHarmless_J01() {
-        try (UdpPair pair = UdpPair.direct(DriveMode.INLINE, DeviceLimits.defaults(), MIB)) {
+        DeviceLimits limits = DeviceLimits.defaults().toBuilder().silenceNs(100_000_000L).build();
+        try (UdpPair pair = UdpPair.direct(DriveMode.INLINE, limits, MIB)) {
             // the client stands still until the server has taken the unused grant back
             while (pair.server.rdma().contextsInUse() > 0) {
                 pair.server.rdma().progress();
