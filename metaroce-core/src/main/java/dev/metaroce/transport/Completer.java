@@ -290,14 +290,17 @@ final class Completer {
         }
     }
 
-    /** One request failed: its stream ends in error, other streams go on, the lease starts anew. */
+    /**
+     * One request failed: its stream ends in error when those before it are finished, other streams
+     * go on, the lease starts anew.
+     */
     void fail(TransportConnection c, Stream stream, long seq, WcStatus status) {
-        stream.fail(seq, status);
+        stream.refuse(seq, status);
         TxLease lease = c.lease;
         if (lease != null) {
             //= MR-4.5-3
             for (int i = 0; i < lease.pathCount; i++) {
-                lease.paths[i].abandon(stream);
+                lease.paths[i].abandon(stream, seq);
             }
         }
         //= MR-4.5-5

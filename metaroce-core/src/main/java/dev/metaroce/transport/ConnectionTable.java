@@ -70,4 +70,27 @@ final class ConnectionTable {
         made.state(ConnectionState.OPEN);
         return made;
     }
+
+    /**
+     * The table of connections is full: of those that peers opened, hold no context and have
+     * nothing to send, the one heard least lately gives way, if its peer was silent for the give-up
+     * time.
+     */
+    void evictSilent(long nowNs) {
+        TransportConnection victim = null;
+        for (int i = 0; i < device.connectionSlots(); i++) {
+            TransportConnection c = device.connection(i);
+            boolean idle = c != null && !c.dialer && c.rxCid < 0 && c.leaseState == LeaseState.IDLE;
+            if (c != null
+                    && idle
+                    && nowNs - c.peerHeardNs >= device.limits.giveUpNs()
+                    && (victim == null || c.peerHeardNs - victim.peerHeardNs < 0)) {
+                victim = c;
+            }
+        }
+        if (victim != null) {
+            victim.pendingFailure = "silent for long, and its place is needed";
+            device.ready.add(victim);
+        }
+    }
 }

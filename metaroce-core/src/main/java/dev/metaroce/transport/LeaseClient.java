@@ -61,7 +61,7 @@ final class LeaseClient {
     void onWork(long nowNs, Stream stream) {
         TransportConnection c = stream.connection();
         if (stream.inError() || c.isEnded()) {
-            stream.fail(-1, WcStatus.WR_FLUSH_ERROR);
+            stream.fail(WcStatus.WR_FLUSH_ERROR);
             return;
         }
         c.addReady(stream);
@@ -219,6 +219,7 @@ final class LeaseClient {
         if (c != null) {
             c.leaseState = LeaseState.QUEUED;
             c.heardNs = nowNs;
+            c.wantedNs = nowNs;
             noteAnswer(nowNs, c);
             c.retryNs = nowNs + QUEUED_ASK_NS;
             device.event(
@@ -246,9 +247,6 @@ final class LeaseClient {
             case NO_SERVICE -> {
                 if (!c.established) {
                     waitAndAskAgain(nowNs, c, 50_000_000, reason);
-                } else if (!c.dialer && c.leaseNumber == 0) {
-                    // Our GRANT, by which the dialler learns that we accepted, is still on its way.
-                    waitAndAskAgain(nowNs, c, FIRST_RETRY_NS, reason);
                 } else {
                     fail(nowNs, c, "the peer does not know this connection (restarted?)");
                 }
@@ -572,7 +570,7 @@ final class LeaseClient {
             return;
         }
         for (Stream stream : c.streams()) {
-            stream.fail(-1, firstStatus);
+            stream.fail(firstStatus);
         }
         dropLease(c);
         server.forget(nowNs, c);

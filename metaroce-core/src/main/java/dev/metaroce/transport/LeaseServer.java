@@ -158,17 +158,19 @@ final class LeaseServer {
     }
 
     private @Nullable TransportConnection connectionOf(long nowNs, NetAddress source) {
+        boolean byAcceptor = (request.flags & RequestFields.FLAG_ACCEPTOR) != 0;
         TransportConnection known =
-                connections.find(
-                        request.endpointId,
-                        request.connectionId,
-                        (request.flags & RequestFields.FLAG_ACCEPTOR) != 0);
+                connections.find(request.endpointId, request.connectionId, byAcceptor);
+        if (known == null && byAcceptor) {
+            known = dialledTo(source);
+        }
         if (known != null) {
             if (known.isEnded()) {
                 deny(nowNs, source, DenyReason.SERVICE, 0);
                 return null;
             }
             known.peer = source;
+            known.peerHeardNs = nowNs;
             return known;
         }
         //= MR-3.6-1
@@ -182,6 +184,11 @@ final class LeaseServer {
             return null;
         }
         byte[] offered = Arrays.copyOf(request.privateData, request.privateLength);
+        if (device.isFull()) {
+            connections.evictSilent(nowNs);
+            deny(nowNs, source, DenyReason.QUEUE_FULL, retryAfterUs());
+            return null;
+        }
         TransportConnection made =
                 connections.accept(
                         request.endpointId,
@@ -193,8 +200,29 @@ final class LeaseServer {
                         acceptor);
         if (made == null) {
             deny(nowNs, source, DenyReason.SERVICE, 0);
+            return null;
         }
+        made.peerHeardNs = nowNs;
         return made;
+    }
+
+    /**
+     * The side that accepted may ask before we know that it did: its GRANT is lost or late, or we
+     * wait in its line. That it knows the connection tells as much.
+     */
+    private @Nullable TransportConnection dialledTo(NetAddress source) {
+        for (int i = 0; i < device.connectionSlots(); i++) {
+            TransportConnection c = device.connection(i);
+            if (c != null
+                    && c.dialer
+                    && !c.established
+                    && c.connectionId == request.connectionId
+                    && source.sameHost(c.peer)) {
+                connections.bind(c, request.endpointId, request.incarnation);
+                return c;
+            }
+        }
+        return null;
     }
 
     private void decide(long nowNs, NetAddress source, int peer, TransportConnection connection) {
@@ -573,12 +601,7 @@ final class LeaseServer {
                 //= MR-3.3-4
                 stale.noteUnused(cid);
             }
-            TransportConnection holder = contexts.connection(cid);
             expire(nowNs, cid, unused ? CounterId.GRANT_UNUSED : CounterId.EXPIRED);
-            if (!tooLong && holder != null) {
-                holder.pendingFailure = "the peer held a context and went silent";
-                device.ready.add(holder);
-            }
             return;
         }
         if (silenceNs >= limits.silenceNs() - 4096) {

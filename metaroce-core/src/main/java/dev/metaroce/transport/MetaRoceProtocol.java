@@ -182,6 +182,7 @@ public final class MetaRoceProtocol {
         if (faulted != null) {
             c.faultedStream = null;
             completer.fail(c, faulted, c.faultedSeq, c.faultedStatus);
+            client.afterProgress(nowNs, c);
         }
         if (sent > 0) {
             client.arm(nowNs, c);

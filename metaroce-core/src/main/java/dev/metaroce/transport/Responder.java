@@ -290,7 +290,7 @@ final class Responder {
         Stream s = stream;
         if (connection != null && s != null) {
             s.receiveTooShort(receiveSeq);
-            connection.noteLocalFault(s, -1, WcStatus.WR_FLUSH_ERROR);
+            connection.noteLocalFault(s, 0, WcStatus.WR_FLUSH_ERROR);
             device.ready.add(connection);
         }
     }

@@ -24,6 +24,7 @@ public final class Stream {
     /** Messages of one stream that may be unfinished at once: what the target's bitmap spans. */
     static final int MESSAGE_WINDOW = WindowBitmap.BITS;
 
+    private static final long NONE = -1;
     private static final byte OPEN = 0;
     private static final byte SENT = 1;
     private static final byte DONE = 2;
@@ -53,6 +54,8 @@ public final class Stream {
     private long headSeq;
     private long sendSeq;
     private long sendOffset;
+    private long refusedSeq = NONE;
+    private WcStatus refusedStatus = WcStatus.SUCCESS;
     private int nextMsn;
     private int nextRecvSeq;
     private int txLease;
@@ -65,7 +68,7 @@ public final class Stream {
     /** Not before this time may the stream send again: the target had no receive posted. */
     long pausedUntilNs;
 
-    /** How often in a row the target had no receive; 0 when the last SEND found one. */
+    /** How often in a row the target had no receive; 0 when the oldest request is a new one. */
     int notReadyCount;
 
     /** The request that was refused first, meaningful while notReadyCount is not 0. */
@@ -133,10 +136,18 @@ public final class Stream {
         return receiveQueue;
     }
 
-    /** Any thread; ordered after what the caller posted. */
+    /** Any thread. */
     public boolean inError() {
-        VarHandle.fullFence();
         return (boolean) ERROR.getAcquire(this);
+    }
+
+    /**
+     * Posting thread, after a post without a bell: true when the engine may have flushed the queue
+     * before that post and has to be told of it.
+     */
+    public boolean missedFlush() {
+        VarHandle.fullFence();
+        return inError();
     }
 
     /** Sets what completions name as their owner; once, before work is posted. */
@@ -176,14 +187,19 @@ public final class Stream {
         }
         //= MR-4.2-3
         return newMessages
-                && sendSeq < sendQueue.tail()
+                && sendSeq < end()
                 && sendSeq - headSeq < MESSAGE_WINDOW
                 && (freeSlot || sendQueue.length(sendSeq) <= mtu);
     }
 
     /** True when anything posted is not yet fully sent. */
     boolean hasUnsent() {
-        return !error && sendSeq < sendQueue.tail();
+        return !error && sendSeq < end();
+    }
+
+    /** The request before which to stop. */
+    private long end() {
+        return refusedSeq == NONE ? sendQueue.tail() : refusedSeq;
     }
 
     /** True when a message was begun and not yet fully sent. */
@@ -300,6 +316,10 @@ public final class Stream {
             headSeq++;
             completed++;
         }
+        if (completed > 0) {
+            notReadyCount = 0;
+            endIfRefused();
+        }
         return completed;
     }
 
@@ -330,38 +350,41 @@ public final class Stream {
     }
 
     /**
-     * Puts the stream into the error state: request {@code failed} (or the oldest one, when -1)
-     * ends with {@code status}, all others are flushed, in post order.
+     * A request was refused. It ends with {@code status} when all before it are finished, so that
+     * outcomes come in post order; nothing from it on is sent any more.
      */
-    void fail(long failed, WcStatus status) {
-        if (!error) {
-            long culprit = failed < 0 ? headSeq : failed;
-            //= MR-4.5-3
-            ERROR.setRelease(this, true);
+    void refuse(long seq, WcStatus status) {
+        if (!error && (refusedSeq == NONE || seq < refusedSeq)) {
+            refusedSeq = seq;
+            refusedStatus = status;
+            sendSeq = seq;
             sendOffset = 0;
-            flushSends(culprit, status);
-        } else {
-            flushSends(-1, status);
+            endIfRefused();
         }
-        // Store, then look: a receive posted meanwhile is seen here, or its poster sees the error.
-        VarHandle.fullFence();
-        flushReceives(-1);
     }
 
-    private void flushSends(long culprit, WcStatus status) {
-        long tail = sendQueue.tail();
-        for (; headSeq < tail; headSeq++) {
-            boolean finished =
-                    headSeq < culprit
-                            && headSeq < sendSeq
-                            && progress[sendQueue.index(headSeq)] == DONE;
-            if (finished) {
-                complete(headSeq, WcStatus.SUCCESS);
-            } else {
-                complete(headSeq, headSeq == culprit ? status : WcStatus.WR_FLUSH_ERROR);
-            }
+    private void endIfRefused() {
+        if (headSeq == refusedSeq) {
+            fail(refusedStatus);
         }
-        sendSeq = tail;
+    }
+
+    /**
+     * Puts the stream into the error state: the oldest request ends with {@code oldest}, all others
+     * are flushed, in post order. Flushes again what was posted since, when it is in that state.
+     */
+    void fail(WcStatus oldest) {
+        WcStatus status = error ? WcStatus.WR_FLUSH_ERROR : oldest;
+        ERROR.setVolatile(this, true);
+        // Whoever posted before it could see the error is seen here, and the other way round.
+        VarHandle.fullFence();
+        sendOffset = 0;
+        for (long tail = sendQueue.tail(); headSeq < tail; headSeq++) {
+            complete(headSeq, status);
+            status = WcStatus.WR_FLUSH_ERROR;
+        }
+        sendSeq = headSeq;
+        flushReceives(NONE);
     }
 
     private void flushReceives(long tooShort) {
@@ -471,7 +494,7 @@ public final class Stream {
      */
     void receiveTooShort(long seq) {
         //= MR-4.5-6
-        ERROR.setRelease(this, true);
         flushReceives(seq);
+        fail(WcStatus.WR_FLUSH_ERROR);
     }
 }

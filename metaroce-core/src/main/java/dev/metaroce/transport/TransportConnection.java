@@ -41,6 +41,10 @@ public final class TransportConnection {
     NetAddress peer;
     long peerEndpointId;
     int peerIncarnation;
+
+    /** When the peer last asked for a context. */
+    long peerHeardNs;
+
     byte[] peerPrivateData = {};
     private ConnectionState state = ConnectionState.CONNECTING;
 
@@ -60,7 +64,7 @@ public final class TransportConnection {
     /** When the present request was sent first. */
     long askedNs;
 
-    /** Since when a lease is wanted, refusals included. */
+    /** Since when a lease is wanted and refused; a place in line is no refusal. */
     long wantedNs;
 
     /** From the present request to its first answer; 0 before that. */

@@ -311,11 +311,11 @@ final class TxPath {
         lostCount++;
     }
 
-    /** Packets of a failed stream turn into SKIPs that are sent at once. */
-    void abandon(Stream failed) {
+    /** Packets of a stream, from one request on, turn into SKIPs that are sent at once. */
+    void abandon(Stream failed, long fromSeq) {
         for (int psn = una; psn != nextPsn; psn++) {
             int at = psn & MASK;
-            if (stream[at] == failed && status[at] != ACKED) {
+            if (stream[at] == failed && seq[at] >= fromSeq && status[at] != ACKED) {
                 stream[at] = null;
                 if (status[at] == IN_FLIGHT) {
                     markLost(psn);

@@ -131,25 +131,24 @@ public final class QueuePair {
      */
     public PostResult postReceive(long wrId, MemoryRegion local, long offset, long length) {
         checkRange(local, offset, length);
-        boolean stored =
-                stream.receiveQueue()
-                        .offer(wrId, 0, WorkQueue.SIGNALED, local, offset, length, 0, 0, 0);
-        return receivePosted(stored);
+        return postReceiveQueue(wrId, local, offset, length);
     }
 
     /** Posts a receive without a buffer: for WRITE with immediate and zero-length SENDs. */
     public PostResult postReceive(long wrId) {
-        boolean stored =
-                stream.receiveQueue().offer(wrId, 0, WorkQueue.SIGNALED, null, 0, 0, 0, 0, 0);
-        return receivePosted(stored);
+        return postReceiveQueue(wrId, null, 0, 0);
     }
 
-    /** The engine looks for receives when a message comes; only a failed stream must be told. */
-    private PostResult receivePosted(boolean stored) {
+    private PostResult postReceiveQueue(
+            long wrId, @Nullable MemoryRegion local, long offset, long length) {
+        boolean stored =
+                stream.receiveQueue()
+                        .offer(wrId, 0, WorkQueue.SIGNALED, local, offset, length, 0, 0, 0);
         if (!stored) {
             return PostResult.QUEUE_FULL;
         }
-        if (stream.inError()) {
+        // The engine looks for receives when messages come. A failed pair gets none any more.
+        if (stream.missedFlush()) {
             device.ring(stream);
         }
         return PostResult.OK;

@@ -4,8 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.metaroce.event.CounterId;
 import dev.metaroce.ring.WcStatus;
+import dev.metaroce.ring.WorkCompletion;
+import dev.metaroce.testing.Lab;
 import dev.metaroce.testing.Pair;
 import dev.metaroce.testing.RawPacket;
+import dev.metaroce.verbs.CompletionQueue;
+import dev.metaroce.verbs.Connection;
+import dev.metaroce.verbs.ProtectionDomain;
 import dev.metaroce.wire.ControlOpcode;
 
 import org.junit.jupiter.api.Test;
@@ -87,5 +92,46 @@ class BothDirectionsTest {
         assertThat(pair.client.device.contextsInUse()).isEqualTo(1);
         assertThat(pair.server.device.contextsInUse()).isEqualTo(1);
         pair.expectNoContexts(SECOND);
+    }
+
+    /** The only context of the server is busy, so the dialler waits in line; its own is free. */
+    @Test
+    void theAcceptorNeedNotWaitForTheDiallersTurnInLine() {
+        DeviceLimits limits =
+                DeviceLimits.defaults().toBuilder()
+                        .contexts(1)
+                        .quotaBytes(1L << 40)
+                        .quotaTimeNs(3_600 * SECOND)
+                        .giveUpNs(60 * SECOND)
+                        .build();
+        Pair pair = new Pair(3, limits, 1, 1 << 16).connect();
+        // A SEND without a receive keeps the context busy.
+        pair.send(0, 1, 0, 64);
+        pair.lab.advance(MS);
+        Lab.Node late = pair.lab.add(DeviceLimits.defaults());
+        Connection[] accepted = new Connection[1];
+        pair.server.device.listen(
+                8,
+                (connection, data) -> {
+                    accepted[0] = connection;
+                    return new byte[0];
+                });
+        Connection dialed = late.device.connect(pair.server.address, 8, new byte[0]);
+        ProtectionDomain domain = late.device.allocProtectionDomain();
+        CompletionQueue queue = late.device.createCompletionQueue(8);
+        dialed.createQueuePair(domain, queue, queue, 4, 4).postReceive(77);
+        pair.lab.driveUntil(() -> accepted[0] != null, SECOND);
+        CompletionQueue sends = pair.server.device.createCompletionQueue(8);
+        accepted[0]
+                .createQueuePair(pair.serverEnd.domain, sends, sends, 4, 4)
+                .postSend(5, pair.serverEnd.region, 0, 0);
+        pair.lab.expect("the server's send", () -> sends.size() == 1, SECOND);
+
+        WorkCompletion wc = new WorkCompletion();
+        sends.poll(wc);
+        assertThat(wc.status()).isEqualTo(WcStatus.SUCCESS);
+        assertThat(dialed.state()).isEqualTo(ConnectionState.CONNECTING);
+        pair.receive(0, 1, 0, 64);
+        pair.lab.expect("connected", () -> dialed.state() == ConnectionState.OPEN, SECOND);
     }
 }

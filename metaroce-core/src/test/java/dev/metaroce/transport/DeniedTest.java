@@ -46,4 +46,40 @@ class DeniedTest {
         long srttNs = Objects.requireNonNull(transport.lease).states[0].rtt().srttNs();
         assertThat(srttNs).isBetween(1L, 100 * MS);
     }
+
+    /**
+     * After five seconds in line the server loses sight of the client for a while and drops it. The
+     * client is told that its request is finished, and may not take the five seconds for a refusal.
+     */
+    @Test
+    void theTimeSpentInLineIsNoRefusal() {
+        DeviceLimits limits =
+                DeviceLimits.defaults().toBuilder()
+                        .contexts(1)
+                        .quotaBytes(1L << 40)
+                        .quotaTimeNs(3_600 * SECOND)
+                        .giveUpNs(60 * SECOND)
+                        .build();
+        Pair pair = new Pair(1, limits, 1, 1 << 20).connect();
+        pair.send(0, 1, 0, 4096);
+        pair.lab.advance(MS);
+        Lab.Node late = pair.lab.add(DeviceLimits.defaults());
+        pair.server.device.listen(8, (accepted, data) -> new byte[0]);
+        Connection connection = late.device.connect(pair.server.address, 8, new byte[0]);
+        pair.lab.advance(5 * SECOND);
+        assertThat(pair.server.engine.protocol().pool().waiting()).isEqualTo(1);
+        pair.lab.addFault(packet -> packet.from == late ? 0 : 1);
+        pair.lab.advance(5 * SECOND / 2);
+        assertThat(pair.server.engine.protocol().pool().waiting()).isZero();
+        pair.lab.heal();
+        pair.lab.advance(SECOND);
+        assertThat(connection.failure()).isEmpty();
+        assertThat(pair.server.engine.protocol().pool().waiting()).isEqualTo(1);
+
+        pair.receive(0, 1, 0, 4096);
+        pair.lab.expect(
+                "the late client's lease",
+                () -> connection.state() == ConnectionState.OPEN,
+                SECOND);
+    }
 }

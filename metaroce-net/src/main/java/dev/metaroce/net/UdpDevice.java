@@ -63,7 +63,7 @@ public final class UdpDevice implements AutoCloseable {
             warnings.addAll(port.warnings());
             DeviceLimits limits = fitLimits(options, bind.getAddress(), port, warnings);
             Engine engine = newEngine(options, limits);
-            UdpDriver driver = new UdpDriver(engine, port, options.driveMode(), options.spinNs());
+            UdpDriver driver = new UdpDriver(engine, port, options);
             RdmaDevice rdma = new RdmaDevice(engine, driver);
             driver.start();
             return new UdpDevice(rdma, port, options.driveMode(), warnings);
