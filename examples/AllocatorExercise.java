@@ -96,6 +96,11 @@ public final class AllocatorExercise {
         }
 
         @Override
+        public void handlerFailed(RuntimeException failure) {
+            throw failure;
+        }
+
+        @Override
         public void close() {}
     }
 

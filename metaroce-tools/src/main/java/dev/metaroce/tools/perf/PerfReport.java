@@ -52,13 +52,17 @@ final class PerfReport {
         out.line(rule);
         String title = test.title() + " over MetaRoCE";
         out.line(" ".repeat((WIDTH - title.length()) / 2) + out.bold(title));
-        pair("Number of qps", c.qps(), "Profile", c.profile() + ", " + c.paths() + " paths");
+        pair("Number of qps", c.qps(), "Profile", c.profile() + ", " + paths(c));
         pair("TX depth", c.txDepth(), "Payload MTU", c.payloadMtu() + " B");
         pair("Initiators", c.initiators(), "Drive", c.drive());
         pair("Messages", amount(c), "Warm-up", c.warmUpS() + " s");
         pair("Local address", c.localAddress(), "Remote address", c.remoteAddress());
         out.line(rule);
         out.line(columns());
+    }
+
+    private static String paths(Configuration c) {
+        return Integer.valueOf(1).equals(c.paths()) ? "1 path" : c.paths() + " paths";
     }
 
     private static String amount(Configuration c) {
