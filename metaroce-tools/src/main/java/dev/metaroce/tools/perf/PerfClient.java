@@ -147,13 +147,15 @@ final class PerfClient implements AutoCloseable {
         for (InetSocketAddress target : targets) {
             tried.append(tried.isEmpty() ? "" : " or ").append(Endpoint.text(target));
         }
-        String hint =
-                reason.isEmpty()
-                        ? "start 'metaroce perf %s' there, or give its port with -p"
-                                .formatted(parameters.test().command())
-                        : reason;
+        double seconds = timeoutNs / 1e9;
+        if (reason.isEmpty() || reason.contains("no answer")) {
+            return ToolException.failed(
+                    ("no answer from %s within %.1f s: start 'metaroce perf %s' there, or give its"
+                                    + " port with -p")
+                            .formatted(tried, seconds, parameters.test().command()));
+        }
         return ToolException.failed(
-                "no answer from %s within %.1f s: %s".formatted(tried, timeoutNs / 1e9, hint));
+                "%s did not accept the test within %.1f s: %s".formatted(tried, seconds, reason));
     }
 
     private void allocate() {

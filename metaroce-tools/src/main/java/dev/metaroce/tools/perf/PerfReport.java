@@ -120,15 +120,21 @@ final class PerfReport {
     private void print(BandwidthRow r, long again, double share) {
         if (out != null) {
             out.line(
-                    " %-10d %-14d %-18.2f  %-20.2f  %-15.6f %-14d %.3f",
+                    " %-10d %-14d %-18.2f  %-20.2f  %-15s %-14d %.3f",
                     r.messageBytes(),
                     r.iterations(),
                     gbits ? r.bwPeakGbps() : r.bwPeakMibS(),
                     gbits ? r.bwAverageGbps() : r.bwAverageMibS(),
-                    r.msgRateMpps(),
+                    rate(r.msgRateMpps()),
                     again,
                     share);
         }
+    }
+
+    /** Few large messages per second must not become 0.000000, or nothing adds up. */
+    private static String rate(double millionPerSecond) {
+        String format = millionPerSecond < 0.001 ? "%.4e" : "%.6f";
+        return String.format(Locale.ROOT, format, millionPerSecond);
     }
 
     private void print(LatencyRow r) {

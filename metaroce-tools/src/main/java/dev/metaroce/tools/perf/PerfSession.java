@@ -190,7 +190,9 @@ final class PerfSession {
         }
         Boolean intact = (verifies && !test.isLatency()) ? isIntact() : null;
         CounterSnapshot row = snapshot().since(rowStart);
-        server.onRowEnd(peer, messageBytes, row.get(CounterId.DATA_ACCEPTED), intact);
+        if (verifies) {
+            server.onRowEnd(peer, messageBytes, row.get(CounterId.DATA_ACCEPTED), intact);
+        }
         peer.channel.send(
                 PerfMessage.report(
                         new PerfMessage.ServerReport(
