@@ -86,7 +86,7 @@ final class Completer {
             return;
         }
         int echo = AckHeader.echoTime(m, record);
-        int acked = ackThrough(c, lease, path, cum, echo);
+        int acked = ackThrough(nowNs, c, lease, path, cum, echo);
         boolean holes = AckHeader.hasSack(m, record);
         if (holes) {
             acked += ackSelected(c, lease, path, m, record, echo);
@@ -117,12 +117,13 @@ final class Completer {
         return Math.max(1, units) * (long) CommonHeader.TX_TIME_UNIT_NS;
     }
 
-    private int ackThrough(TransportConnection c, TxLease lease, TxPath path, int cum, int echo) {
+    private int ackThrough(
+            long nowNs, TransportConnection c, TxLease lease, TxPath path, int cum, int echo) {
         int acked = 0;
         for (int psn = path.una(); psn != cum; psn++) {
             acked += ackOne(c, lease, path, psn, echo);
         }
-        path.advanceTo(cum);
+        path.advanceTo(cum, nowNs);
         return acked;
     }
 
@@ -241,7 +242,7 @@ final class Completer {
             return;
         }
         //= MR-4.4-3
-        ackThrough(c, lease, path, expected, 0);
+        ackThrough(nowNs, c, lease, path, expected, 0);
         path.state.onProgress(nowNs);
         int sent = path.state.inFlight();
         int lost = path.markAllLost();
@@ -277,7 +278,7 @@ final class Completer {
             stream.pausedUntilNs = nowNs + pauseNs;
         }
         //= MR-4.5-1
-        path.defer(psn, stream.pausedUntilNs);
+        path.defer(psn, nowNs, stream.pausedUntilNs);
         path.state.onProgress(nowNs);
         device.armBy(DeviceState.CONNECTION_TIMERS + c.index, stream.pausedUntilNs);
     }

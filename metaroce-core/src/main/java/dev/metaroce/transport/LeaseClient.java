@@ -631,17 +631,16 @@ final class LeaseClient {
         if (lease == null) {
             return;
         }
-        boolean quiet = lease.isAllAcked();
-        if (!quiet && nowNs - c.heardNs >= limits.giveUpNs()) {
-            //= MR-3.3-12
-            fail(nowNs, c, "the peer was alive and went silent");
+        String stuck = pathTimers.whyStuck(nowNs, c, lease);
+        if (!stuck.isEmpty()) {
+            fail(nowNs, c, stuck);
             return;
         }
         for (int i = 0; i < lease.pathCount; i++) {
             pathTimers.onPathTimer(nowNs, lease, i);
         }
         readyAll(c);
-        boolean idle = quiet && c.leaseState == LeaseState.OPEN && !c.hasUnsent();
+        boolean idle = lease.isAllAcked() && c.leaseState == LeaseState.OPEN && !c.hasUnsent();
         //= MR-3.3-9
         if (idle && nowNs - c.idleSinceNs >= limits.lingerNs()) {
             release(nowNs, c);

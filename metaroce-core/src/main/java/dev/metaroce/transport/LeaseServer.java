@@ -131,9 +131,20 @@ final class LeaseServer {
             return;
         }
         TransportConnection connection = connectionOf(nowNs, source);
-        if (connection != null) {
-            decide(nowNs, source, peer, connection);
+        if (connection == null) {
+            return;
         }
+        if (connection.rxNonce != 0 && request.nonce - connection.rxNonce < 0) {
+            // A late copy. Its sender has gone on, and may hold a context for this connection.
+            deny(nowNs, source, DenyReason.FINISHED, 0);
+            return;
+        }
+        if (request.nonce != connection.rxNonce) {
+            // Nobody asks while he holds a context: what there is was given up.
+            connection.rxNonce = request.nonce;
+            forget(nowNs, connection);
+        }
+        decide(nowNs, source, peer, connection);
     }
 
     /** The context granted for this request, or -1. */

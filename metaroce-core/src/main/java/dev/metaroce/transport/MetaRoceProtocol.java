@@ -171,13 +171,7 @@ public final class MetaRoceProtocol {
             client.fail(nowNs, c, c.pendingFailure);
             return 0;
         }
-        TxLease lease = c.lease;
-        boolean wasQuiet = lease != null && lease.isAllAcked();
         int sent = requester.pollTransmit(nowNs, c, batch, CONNECTION_BUDGET);
-        if (sent > 0 && wasQuiet) {
-            // Patience counts from here: before, there was nothing to answer.
-            c.heardNs = nowNs;
-        }
         Stream faulted = c.faultedStream;
         if (faulted != null) {
             c.faultedStream = null;

@@ -29,18 +29,35 @@ final class PathTimers {
             if (path.hasDeferred()) {
                 next = Math.min(next, path.deferredUntilNs() - nowNs);
             }
-            quiet &= path.isAllAcked();
+            if (!path.isAllAcked()) {
+                quiet = false;
+                next = Math.min(next, path.unaSinceNs() + limits.giveUpNs() - nowNs);
+            }
         }
         long pauseNs = lease.pacer.nextSendNs(nowNs) - nowNs;
         if (pauseNs > 0) {
             next = Math.min(next, pauseNs);
         }
-        if (!quiet) {
-            next = Math.min(next, c.heardNs + limits.giveUpNs() - nowNs);
-        } else if (!c.hasUnsent()) {
+        if (quiet && !c.hasUnsent()) {
             next = Math.min(next, c.idleSinceNs + limits.lingerNs() - nowNs);
         }
         return nowNs + next;
+    }
+
+    /** Why no more progress is to be expected; empty when there is none to miss. */
+    String whyStuck(long nowNs, TransportConnection c, TxLease lease) {
+        for (int i = 0; i < lease.pathCount; i++) {
+            TxPath path = lease.paths[i];
+            //= MR-3.3-12
+            if (!path.isAllAcked() && nowNs - path.unaSinceNs() >= limits.giveUpNs()) {
+                return nowNs - c.heardNs >= limits.giveUpNs() / 2
+                        ? "the peer was alive and went silent"
+                        : "the peer answers, but packets with "
+                                + path.bytes(path.una())
+                                + " bytes of payload do not get through";
+            }
+        }
+        return "";
     }
 
     private long probeDeadlineNs(TxPath path) {

@@ -90,6 +90,9 @@ public final class TransportConnection {
     int rxCid = -1;
     int rxLease;
 
+    /** The newest request of the peer for a lease of this connection; 0 before the first. */
+    long rxNonce;
+
     // Streams that may have packets, first in first out
     private @Nullable Stream firstReady;
     private @Nullable Stream lastReady;

@@ -42,6 +42,7 @@ final class TxPath {
     private int deferredCount;
     private long deferredUntilNs;
     private int una;
+    private long unaSinceNs;
     private int nextPsn;
     private int order;
     private int deliveredOrder;
@@ -118,6 +119,9 @@ final class TxPath {
         sentOrder[at] = order++;
         sentTime[at] = txTime;
         status[at] = IN_FLIGHT;
+        if (psn == una && !resent[at]) {
+            unaSinceNs = nowNs;
+        }
         state.onSent(nowNs);
         lease.onSent(bytes[at]);
     }
@@ -206,8 +210,19 @@ final class TxPath {
         }
     }
 
-    void advanceTo(int cumPsn) {
-        una = cumPsn;
+    void advanceTo(int cumPsn, long nowNs) {
+        if (cumPsn != una) {
+            una = cumPsn;
+            unaSinceNs = nowNs;
+        }
+    }
+
+    /**
+     * Since when the oldest unacknowledged packet is the oldest, or was last refused for want of a
+     * receive; meaningful while there is one.
+     */
+    long unaSinceNs() {
+        return unaSinceNs;
     }
 
     /** Newly congestion-marked packets, from the peer's cumulative count. */
@@ -273,8 +288,11 @@ final class TxPath {
     }
 
     /** The target had no receive for it: leave it alone until {@code untilNs}. */
-    void defer(int psn, long untilNs) {
+    void defer(int psn, long nowNs, long untilNs) {
         int at = psn & MASK;
+        if (psn == una) {
+            unaSinceNs = nowNs;
+        }
         if (status[at] == IN_FLIGHT) {
             leaveNetwork(at);
         } else if (status[at] == LOST) {

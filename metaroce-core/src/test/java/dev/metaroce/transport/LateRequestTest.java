@@ -1,0 +1,103 @@
+package dev.metaroce.transport;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.metaroce.event.CounterId;
+import dev.metaroce.testing.Lab;
+import dev.metaroce.testing.Occupant;
+import dev.metaroce.testing.Pair;
+import dev.metaroce.testing.RawPacket;
+import dev.metaroce.wire.ControlOpcode;
+
+import org.junit.jupiter.api.Test;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/** Copies of requests that come when their sender has long gone on. */
+class LateRequestTest {
+    private static final long MS = 1_000_000;
+    private static final long SECOND = 1_000 * MS;
+
+    private static List<Lab.Packet> recordRequests(Pair pair) {
+        List<Lab.Packet> requests = new ArrayList<>();
+        pair.lab.addFault(
+                packet -> {
+                    if (packet.from == pair.client
+                            && RawPacket.is(packet.bytes, ControlOpcode.REQUEST)) {
+                        requests.add(pair.lab.copy(packet, packet.bytes.clone()));
+                    }
+                    return 1;
+                });
+        return requests;
+    }
+
+    /**
+     * A request is refused; the client asks anew and is served. Then a late copy of the refused
+     * request comes while its data flows: it must neither get a context nor disturb the numbering
+     * of messages.
+     */
+    @Test
+    void aLateCopyOfARefusedRequestDisturbsNothing() {
+        DeviceLimits limits =
+                DeviceLimits.defaults().toBuilder()
+                        .contexts(2)
+                        .policy(ExhaustionPolicy.DENY)
+                        .build();
+        Pair pair = new Pair(1, limits, 1, 4 << 20).connect();
+        pair.clientEnd.fill(pair.lab.rng("data"));
+        pair.expectNoContexts(SECOND);
+        Occupant first = new Occupant(pair.lab, pair.server, 1);
+        Occupant second = new Occupant(pair.lab, pair.server, 2);
+        List<Lab.Packet> requests = recordRequests(pair);
+        pair.write(0, 0, 0, 4096);
+        pair.lab.advance(30 * MS);
+        Lab.Packet refused = requests.getLast();
+        first.leave();
+        second.leave();
+        pair.expectSends(1, SECOND);
+
+        pair.lab.link(1_000_000_000L, MS, 100 * MS);
+        for (int i = 1; i < 16; i++) {
+            pair.write(0, i, i << 18, 1 << 18);
+        }
+        pair.lab.advance(MS);
+        assertThat(pair.server.device.contextsInUse()).isEqualTo(1);
+        pair.lab.inject(refused);
+        pair.lab.advance(5 * MS);
+        assertThat(pair.server.device.contextsInUse()).isEqualTo(1);
+        pair.expectSends(16, SECOND);
+
+        assertThat(pair.server.count(CounterId.GRANT_UNUSED)).isZero();
+        assertThat(
+                        pair.clientEnd
+                                .region
+                                .segment()
+                                .asSlice(1 << 18)
+                                .mismatch(pair.serverEnd.region.segment().asSlice(1 << 18)))
+                .isEqualTo(-1);
+    }
+
+    /**
+     * All six RELEASEs are lost. The client takes its lease as given back; the server is told so.
+     */
+    @Test
+    void aNewRequestGivesBackTheContextWhoseReleaseWasLost() {
+        DeviceLimits limits =
+                DeviceLimits.defaults().toBuilder().contexts(1).packetLifetimeNs(10 * MS).build();
+        Pair pair = new Pair(1, limits, 1, 1 << 16);
+        pair.clientEnd.fill(pair.lab.rng("data"));
+        pair.lab.addFault(packet -> RawPacket.is(packet.bytes, ControlOpcode.RELEASE) ? 0 : 1);
+        pair.connect();
+        pair.write(0, 1, 0, 1 << 15);
+        pair.expectSends(1, SECOND);
+        pair.lab.advance(SECOND);
+        assertThat(pair.clientEnd.connection.cid()).isEqualTo(-1);
+        assertThat(pair.server.device.contextsInUse()).isEqualTo(1);
+
+        pair.write(0, 2, 1 << 15, 1 << 15);
+        pair.expectSends(2, 250 * MS);
+        assertThat(pair.mismatch()).isEqualTo(-1);
+        assertThat(pair.server.device.contextsInUse()).isEqualTo(1);
+    }
+}
