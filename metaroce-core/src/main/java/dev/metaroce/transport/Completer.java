@@ -116,7 +116,8 @@ final class Completer {
         return Math.max(1, units) * (long) CommonHeader.TX_TIME_UNIT_NS;
     }
 
-    private int ackThrough(long nowNs, TransportConnection c, TxLease lease, TxPath path, int cum, int echo) {
+    private int ackThrough(
+            long nowNs, TransportConnection c, TxLease lease, TxPath path, int cum, int echo) {
         int acked = 0;
         for (int psn = path.una(); psn != cum; psn++) {
             acked += ackOne(c, lease, path, psn, echo);

@@ -659,8 +659,7 @@ final class LeaseClient {
             onPathTimer(nowNs, lease, i);
         }
         readyAll(c);
-        boolean idle =
-                lease.isAllAcked() && c.leaseState == LeaseState.OPEN && !c.hasUnsent();
+        boolean idle = lease.isAllAcked() && c.leaseState == LeaseState.OPEN && !c.hasUnsent();
         if (idle && nowNs - c.idleSinceNs >= limits.lingerNs()) {
             release(nowNs, c);
             return;

@@ -23,8 +23,7 @@ class GiveUpTest {
                 "failed",
                 () -> pair.clientEnd.connection.state() == ConnectionState.FAILED,
                 2 * GIVE_UP_NS);
-        assertThat(pair.lab.nowNs() - fromNs)
-                .isBetween(GIVE_UP_NS * 9 / 10, GIVE_UP_NS * 12 / 10);
+        assertThat(pair.lab.nowNs() - fromNs).isBetween(GIVE_UP_NS * 9 / 10, GIVE_UP_NS * 12 / 10);
         pair.clientEnd.poll();
         assertThat(pair.clientEnd.sends.get(0).status()).isEqualTo(WcStatus.RETRY_EXCEEDED_ERROR);
     }
@@ -58,11 +57,12 @@ class GiveUpTest {
         assertThat(pair.clientEnd.connection.failure()).contains("went silent");
     }
 
-    /** A lease that lay idle for longer than the give-up time has its time from the first packet on. */
+    /**
+     * A lease that lay idle for longer than the give-up time has its time from the first packet on.
+     */
     @Test
     void idleTimeDoesNotCount() {
-        DeviceLimits limits =
-                DeviceLimits.defaults().toBuilder().lingerNs(100 * SECOND).build();
+        DeviceLimits limits = DeviceLimits.defaults().toBuilder().lingerNs(100 * SECOND).build();
         Pair pair = new Pair(1, limits, 1, 1 << 20).connect();
         pair.clientEnd.fill(pair.lab.rng("data"));
         pair.write(0, 1, 0, 4096);
@@ -102,7 +102,6 @@ class GiveUpTest {
         }
 
         assertThat(pair.clientEnd.connection.state()).isEqualTo(ConnectionState.FAILED);
-        assertThat(pair.lab.nowNs() - start)
-                .isBetween(GIVE_UP_NS * 9 / 10, GIVE_UP_NS * 12 / 10);
+        assertThat(pair.lab.nowNs() - start).isBetween(GIVE_UP_NS * 9 / 10, GIVE_UP_NS * 12 / 10);
     }
 }

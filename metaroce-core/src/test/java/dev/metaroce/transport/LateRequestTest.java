@@ -33,8 +33,9 @@ class LateRequestTest {
     }
 
     /**
-     * A request is refused; the client asks anew and is served. Then a late copy of the refused request
-     * comes while its data flows: it must neither get a context nor disturb the numbering of messages.
+     * A request is refused; the client asks anew and is served. Then a late copy of the refused
+     * request comes while its data flows: it must neither get a context nor disturb the numbering
+     * of messages.
      */
     @Test
     void aLateCopyOfARefusedRequestDisturbsNothing() {
@@ -77,14 +78,13 @@ class LateRequestTest {
                 .isEqualTo(-1);
     }
 
-    /** All six RELEASEs are lost. The client takes its lease as given back; the server is told so. */
+    /**
+     * All six RELEASEs are lost. The client takes its lease as given back; the server is told so.
+     */
     @Test
     void aNewRequestGivesBackTheContextWhoseReleaseWasLost() {
         DeviceLimits limits =
-                DeviceLimits.defaults().toBuilder()
-                        .contexts(1)
-                        .packetLifetimeNs(10 * MS)
-                        .build();
+                DeviceLimits.defaults().toBuilder().contexts(1).packetLifetimeNs(10 * MS).build();
         Pair pair = new Pair(1, limits, 1, 1 << 16);
         pair.clientEnd.fill(pair.lab.rng("data"));
         pair.lab.addFault(packet -> RawPacket.is(packet.bytes, ControlOpcode.RELEASE) ? 0 : 1);
