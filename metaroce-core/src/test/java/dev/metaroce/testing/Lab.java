@@ -80,9 +80,9 @@ public final class Lab {
         private Node(int number, DeviceLimits limits, EventSink events) {
             this.number = number;
             address = NetAddress.ofIpv4(0x0A00_0000 + number, 50_791);
-            Rng own = rng.fork("node " + number);
+            Rng own = rng.fork("node " + number + " process " + ++incarnations);
             Rng keys = own.fork("keys");
-            EndpointIdentity identity = new EndpointIdentity(own.nextLong(), ++incarnations);
+            EndpointIdentity identity = new EndpointIdentity(own.nextLong(), incarnations);
             engine =
                     new Engine(
                             limits,
