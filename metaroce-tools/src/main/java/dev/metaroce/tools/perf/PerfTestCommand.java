@@ -103,7 +103,7 @@ abstract class PerfTestCommand implements Callable<Integer>, JsonReporter {
 
     private DeviceOptions.Builder device() {
         DeviceOptions.Builder builder =
-                Endpoint.options()
+                DeviceOptions.builder()
                         .driveMode(
                                 options.drive == PerfOptions.Drive.INLINE
                                         ? DriveMode.INLINE
