@@ -15,7 +15,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.util.concurrent.TimeUnit;
 
-/** Writes a few bytes into the memory of another device. Both are in one process only to be short. */
+/** Writes a few bytes into the memory of another device; both are in one process to be short. */
 public final class FirstWrite {
     public static void main(String[] args) {
         DeviceOptions options = DeviceOptions.builder().bind("127.0.0.1").port(0).build();

@@ -83,6 +83,14 @@ public final class Engine {
             return 0;
         }
         device.regions().gate().enter();
+        try {
+            return drain(nowNs);
+        } finally {
+            device.regions().gate().exit();
+        }
+    }
+
+    private int drain(long nowNs) {
         int drained = 0;
         DoorbellList.Bell bell = doorbells.takeAll();
         while (bell != null) {
@@ -95,7 +103,6 @@ public final class Engine {
             bell = following;
             drained++;
         }
-        device.regions().gate().exit();
         return drained;
     }
 
@@ -108,12 +115,16 @@ public final class Engine {
             long nowNs, PacketMemory memory, int offset, int bytes, NetAddress source, boolean ce) {
         counters.increment(CounterId.RX_PACKETS);
         counters.add(CounterId.RX_BYTES, bytes);
+        //= MR-2.1-8, MR-2.1-9
         DoorVerdict verdict = PacketDoor.check(memory, offset, bytes);
         switch (verdict) {
             case OK -> {
                 device.regions().gate().enter();
-                protocol.onPacket(nowNs, memory, offset, bytes, source, ce);
-                device.regions().gate().exit();
+                try {
+                    protocol.onPacket(nowNs, memory, offset, bytes, source, ce);
+                } finally {
+                    device.regions().gate().exit();
+                }
             }
             case TOO_SHORT, MALFORMED -> counters.increment(CounterId.MALFORMED);
             case BAD_CRC -> counters.increment(CounterId.BAD_CRC);
@@ -129,14 +140,17 @@ public final class Engine {
     /** Handles timers that are due. */
     public void onTimeout(long nowNs) {
         device.regions().gate().enter();
-        for (int i = 0; i < MAX_TIMERS_PER_TURN; i++) {
-            int timer = device.timers().pollExpired(nowNs);
-            if (timer < 0) {
-                break;
+        try {
+            for (int i = 0; i < MAX_TIMERS_PER_TURN; i++) {
+                int timer = device.timers().pollExpired(nowNs);
+                if (timer < 0) {
+                    break;
+                }
+                protocol.onTimer(nowNs, timer);
             }
-            protocol.onTimer(nowNs, timer);
+        } finally {
+            device.regions().gate().exit();
         }
-        device.regions().gate().exit();
     }
 
     /**
@@ -146,8 +160,12 @@ public final class Engine {
     public int pollTransmit(long nowNs, TxBatch batch) {
         int bytesBefore = batch.usedBytes();
         device.regions().gate().enter();
-        int sent = protocol.pollTransmit(nowNs, batch);
-        device.regions().gate().exit();
+        int sent;
+        try {
+            sent = protocol.pollTransmit(nowNs, batch);
+        } finally {
+            device.regions().gate().exit();
+        }
         counters.add(CounterId.TX_PACKETS, sent);
         counters.add(CounterId.TX_BYTES, batch.usedBytes() - bytesBefore);
         contextsInUse = protocol.contextsInUse();

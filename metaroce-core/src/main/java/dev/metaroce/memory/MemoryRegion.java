@@ -79,6 +79,7 @@ public final class MemoryRegion implements AutoCloseable {
     @Override
     public void close() {
         open = false;
+        //= MR-4.1-6
         table.deregister(this);
     }
 
@@ -93,6 +94,7 @@ public final class MemoryRegion implements AutoCloseable {
      */
     public static boolean place(
             PacketMemory from, int offset, MemoryRegion to, long va, int length) {
+        //= MR-6-2
         if (!to.open
                 || (to.access & Access.ANY_WRITE) == 0
                 || !RegionTable.covers(to, va, length)) {

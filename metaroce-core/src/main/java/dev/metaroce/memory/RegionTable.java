@@ -170,6 +170,7 @@ public final class RegionTable {
     private int newKey() {
         for (int draw = 0; draw < MAX_DRAWS; draw++) {
             int key = keySource.getAsInt();
+            //= MR-4.1-5
             if (key != 0 && lookup(key) == null && !retired.contains(key)) {
                 return key;
             }

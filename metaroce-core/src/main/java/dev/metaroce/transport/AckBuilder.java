@@ -200,6 +200,7 @@ final class AckBuilder {
                 0,
                 CommonHeader.toTxTime(nowNs));
         shares.refresh(nowNs);
+        //= MR-2.4-2
         AckHeader.encodeLease(
                 m,
                 at,
@@ -213,6 +214,7 @@ final class AckBuilder {
                 pool.epoch(cid));
         int record = AckHeader.firstRecord(at);
         for (int rest = mask; rest != 0; rest &= rest - 1) {
+            //= MR-2.4-4, MR-4.2-7
             record = putPath(nowNs, cid, Integer.numberOfTrailingZeros(rest), m, record);
         }
         CommonHeader.seal(m, at, body);
@@ -224,12 +226,14 @@ final class AckBuilder {
     }
 
     private boolean hasSack(int cid, int path) {
+        //= MR-2.4-9
         return contexts.selective(cid) && contexts.hasHole(cid, path);
     }
 
     private int putPath(long nowNs, int cid, int path, PacketMemory m, int record) {
         boolean sack = hasSack(cid, path);
         int flags = sack ? AckHeader.RFLAG_SACK : 0;
+        //= MR-2.4-10
         flags |= (contexts.ceMask(cid) >> path & 1) != 0 ? AckHeader.RFLAG_CE : 0;
         flags |= (contexts.probeMask(cid) >> path & 1) != 0 ? AckHeader.RFLAG_PROBE_REPLY : 0;
         int delay = CommonHeader.toTxTime(nowNs) - contexts.arrivalTime(cid, path);

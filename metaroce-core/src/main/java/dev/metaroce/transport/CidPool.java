@@ -288,12 +288,12 @@ public final class CidPool {
     // ---- slots ----
 
     private int grant(long nowNs) {
-        //= MR-3.2-1
+        //= MR-3.1-4
         int cid = freeRing[freeHead] & 0xFF;
         freeHead = slotIndex(freeHead, 1);
         free--;
         Invariant.check(state(cid) == SlotState.FREE, "a granted slot was free", cid, inUse);
-        //= MR-3.2-2
+        //= MR-3.1-5
         int next = (epoch[cid] + 1) & EPOCH_MASK;
         if (!granted[cid] || startsHalf(next)) {
             Invariant.check(
@@ -343,7 +343,7 @@ public final class CidPool {
         // when it is free, and it re-enters H at least packetLifetimeNs after it entered H'. So
         // every token rests that long. One time per slot does the work of 256. It costs a wait
         // only when a slot is granted 128 times within one packet lifetime.
-        //= MR-3.3-1
+        //= MR-3.1-6
         long halfEndNs = halfEnteredNs[cid] + packetLifetimeNs;
         if (startsHalf((epoch[cid] + 1) & EPOCH_MASK) && halfEndNs - nowNs > 0) {
             quarantine(cid, halfEndNs);
@@ -360,7 +360,7 @@ public final class CidPool {
      */
     public void expire(long nowNs, int cid) {
         leave(cid);
-        //= MR-3.3-2
+        //= MR-3.1-7
         quarantine(cid, nowNs + packetLifetimeNs);
         checkSums();
     }

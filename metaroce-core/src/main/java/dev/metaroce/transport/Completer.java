@@ -39,7 +39,7 @@ final class Completer {
             int srcCtx, int cid, int epoch, NetAddress source) {
         TransportConnection c = device.connection(srcCtx);
         TxLease lease = c == null ? null : c.lease;
-        //= MR-3.2-5
+        //= MR-2.4-3, MR-2.5-4, MR-3.2-5
         if (c == null
                 || lease == null
                 || lease.cid != cid
@@ -112,6 +112,7 @@ final class Completer {
 
     /** Round-trip time of the packet that caused the answer, without the wait at the target. */
     private static long rttNs(long nowNs, int echo, int ackDelay) {
+        //= MR-5.1-1
         int units = CommonHeader.toTxTime(nowNs) - echo - ackDelay;
         return Math.max(1, units) * (long) CommonHeader.TX_TIME_UNIT_NS;
     }
@@ -146,7 +147,8 @@ final class Completer {
     }
 
     private int ackOne(TransportConnection c, TxLease lease, TxPath path, int psn, int echo) {
-        boolean spurious = path.isSpurious(psn, echo);
+        //= MR-4.3-7
+        boolean spurious = lease.selective && path.isSpurious(psn, echo);
         if (!path.acknowledge(psn, echo)) {
             return 0;
         }
@@ -171,6 +173,7 @@ final class Completer {
                 leases.readyAll(c);
             }
         }
+        //= MR-4.2-8
         stream.completeFinished();
         if (stream.hasUnsent()) {
             c.addReady(stream);
@@ -246,6 +249,7 @@ final class Completer {
         counters.add(CounterId.LOSSES_DETECTED, lost);
         device.event(nowNs, EventId.PACKET_LOST, pathId, expected, lost);
         // Go-Back-N counts one loss: the rest was thrown away by the receiver, not by the network.
+        //= MR-4.4-4
         path.state.congestion().onLoss(nowNs, 1, sent);
     }
 
@@ -261,7 +265,9 @@ final class Completer {
         }
         if (stream.notReadyCount == 0) {
             stream.notReadySinceNs = nowNs;
+            stream.notReadySeq = path.seq(psn);
         } else if (nowNs - stream.notReadySinceNs >= device.limits.giveUpNs()) {
+            //= MR-4.5-2
             fail(c, stream, path.seq(psn), WcStatus.RNR_RETRY_EXCEEDED_ERROR);
             return;
         }
@@ -279,6 +285,7 @@ final class Completer {
 
     private void refused(
             TransportConnection c, @Nullable Stream stream, TxPath path, int psn, WcStatus status) {
+        //= MR-4.5-6
         if (stream != null && path.isOutstanding(psn) && path.stream(psn) == stream) {
             fail(c, stream, path.seq(psn), status);
         }
@@ -297,6 +304,7 @@ final class Completer {
                 lease.paths[i].abandon(stream, seq);
             }
         }
+        //= MR-4.5-5
         c.reclaimed = true;
         device.ready.add(c);
     }

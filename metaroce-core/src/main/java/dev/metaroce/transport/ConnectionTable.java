@@ -1,6 +1,5 @@
 package dev.metaroce.transport;
 
-import dev.metaroce.wire.ControlMessage;
 import dev.metaroce.wire.NetAddress;
 
 import org.jspecify.annotations.Nullable;
@@ -35,8 +34,9 @@ final class ConnectionTable {
     }
 
     /** A dialled connection learnt who its peer is. */
-    void bind(TransportConnection connection, long peerEndpointId) {
+    void bind(TransportConnection connection, long peerEndpointId, int peerIncarnation) {
         connection.peerEndpointId = peerEndpointId;
+        connection.peerIncarnation = peerIncarnation;
         byKey.put(new Key(peerEndpointId, connection.connectionId, connection.dialer), connection);
     }
 
@@ -48,6 +48,7 @@ final class ConnectionTable {
     /** Offers an incoming connection to its service; null when it is refused. */
     @Nullable TransportConnection accept(
             long peerEndpointId,
+            int peerIncarnation,
             long connectionId,
             NetAddress peer,
             long serviceId,
@@ -63,18 +64,33 @@ final class ConnectionTable {
             device.remove(made);
             return null;
         }
-        if (answer.length > ControlMessage.MAX_PRIVATE_BYTES) {
-            device.remove(made);
-            throw new IllegalArgumentException(
-                    "private data of "
-                            + answer.length
-                            + " bytes: at most "
-                            + ControlMessage.MAX_PRIVATE_BYTES);
-        }
         made.privateData = answer;
-        bind(made, peerEndpointId);
+        bind(made, peerEndpointId, peerIncarnation);
         made.established = true;
         made.state(ConnectionState.OPEN);
         return made;
+    }
+
+    /**
+     * The table of connections is full: of those that peers opened, hold no context and have
+     * nothing to send, the one heard least lately gives way, if its peer was silent for the give-up
+     * time.
+     */
+    void evictSilent(long nowNs) {
+        TransportConnection victim = null;
+        for (int i = 0; i < device.connectionSlots(); i++) {
+            TransportConnection c = device.connection(i);
+            boolean idle = c != null && !c.dialer && c.rxCid < 0 && c.leaseState == LeaseState.IDLE;
+            if (c != null
+                    && idle
+                    && nowNs - c.peerHeardNs >= device.limits.giveUpNs()
+                    && (victim == null || c.peerHeardNs - victim.peerHeardNs < 0)) {
+                victim = c;
+            }
+        }
+        if (victim != null) {
+            victim.pendingFailure = "silent for long, and its place is needed";
+            device.ready.add(victim);
+        }
     }
 }

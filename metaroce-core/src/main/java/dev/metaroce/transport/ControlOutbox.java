@@ -45,6 +45,7 @@ final class ControlOutbox {
             int leaseToken,
             int reasonCode,
             long number) {
+        //= MR-6-3
         if (size == SLOTS) {
             return false;
         }

@@ -48,8 +48,7 @@ final class ControlWriter {
                 && !server.fillGrant(outbox.token(), outbox.nonce(), grant)) {
             return 0;
         }
-        if ((opcode == ControlOpcode.REQUEST || opcode == ControlOpcode.DISCONNECT)
-                && (about == null || about.isEnded())) {
+        if (opcode == ControlOpcode.REQUEST && (about == null || about.isEnded())) {
             return 0;
         }
         TxLease lease = about == null ? null : about.lease;
@@ -58,6 +57,7 @@ final class ControlWriter {
                 opcode == ControlOpcode.RELEASE
                         ? ControlMessage.releaseBytes(paths)
                         : ControlMessage.bytes(opcode);
+        //= MR-1.2-2, MR-5.2-5
         int at = batch.append(outbox.destination(), 0, false, bytes);
         encode(batch.memory(), at, CommonHeader.toTxTime(nowNs), outbox, about, lease, paths);
         return 1;

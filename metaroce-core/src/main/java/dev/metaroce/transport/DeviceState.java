@@ -104,7 +104,7 @@ public final class DeviceState {
      * @return false when the device holds as many connections as its limits allow
      */
     boolean add(TransportConnection connection) {
-        if (connectionCount == limits.maxConnections()) {
+        if (isFull()) {
             return false;
         }
         if (connectionCount == connections.length) {
@@ -121,6 +121,11 @@ public final class DeviceState {
         connection.index = index;
         connectionCount++;
         return true;
+    }
+
+    /** True when the device holds as many connections as its limits allow. */
+    boolean isFull() {
+        return connectionCount == limits.maxConnections();
     }
 
     void remove(TransportConnection connection) {

@@ -2,7 +2,6 @@ package dev.metaroce.transport;
 
 import dev.metaroce.event.CounterId;
 import dev.metaroce.event.EventId;
-import dev.metaroce.path.PathHealth;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.wire.ControlMessage;
@@ -27,6 +26,7 @@ final class LeaseClient {
     private static final long FIRST_RETRY_NS = 10_000_000;
     private static final long MAX_RETRY_NS = 500_000_000;
     private static final long QUEUED_ASK_NS = 200_000_000;
+    private static final long MAX_DENY_US = 1_000_000;
     private static final int MAX_RELEASE_TRIES = 6;
     private static final int FULL_POOL_LOAD = 254 * 9 / 10;
 
@@ -34,6 +34,7 @@ final class LeaseClient {
     private final DeviceLimits limits;
     private final ConnectionTable connections;
     private final LeaseServer server;
+    private final PathTimers pathTimers;
     private final GrantFields grant = new GrantFields();
     private @Nullable TxLease[] spare = new TxLease[4];
     private int spareCount;
@@ -44,6 +45,8 @@ final class LeaseClient {
         this.connections = connections;
         this.server = server;
         limits = device.limits;
+        pathTimers = new PathTimers(device);
+        //= MR-3.4-7
         nextNonce = device.rng.nextLong() >>> 2 | 1;
     }
 
@@ -109,6 +112,7 @@ final class LeaseClient {
         request.versionMask = LeaseServer.versions();
         request.demandKib = 0;
         request.priority = 0;
+        //= MR-3.6-7
         boolean first = c.dialer && !c.established;
         request.flags =
                 (first ? RequestFields.FLAG_CONNECT : 0)
@@ -139,10 +143,12 @@ final class LeaseClient {
     void onGrant(long nowNs, PacketMemory m, int at, NetAddress source) {
         TransportConnection c = asking(m, at, source);
         if (c == null) {
+            giveBackUnasked(m, at, source);
             return;
         }
         grant.read(m, at);
         Profile profile = Profile.of(grant.profile);
+        //= MR-3.4-11
         if (profile == null
                 || grant.paths < 1
                 || grant.paths > limits.maxPaths()
@@ -154,6 +160,7 @@ final class LeaseClient {
         TxLease lease = takeLease(c.peer);
         int token = CommonHeader.token(grant.cid, grant.epoch);
         lease.open(c.peer, grant.cid, grant.epoch, token, grant.paths, profile == Profile.M);
+        //= MR-3.4-10
         int mtu = Math.min(grant.mtu, limits.payloadMtu());
         lease.start(grant.initialPsn, mtu, Math.clamp(grant.openMessages, 1, 1024));
         lease.allow(grant.windowKib, grant.rateHint);
@@ -170,7 +177,7 @@ final class LeaseClient {
         if (!c.established) {
             c.established = true;
             c.peerPrivateData = Arrays.copyOf(grant.privateData, grant.privateLength);
-            connections.bind(c, grant.endpointId);
+            connections.bind(c, grant.endpointId, grant.incarnation);
             if (c.state() == ConnectionState.CONNECTING) {
                 c.state(ConnectionState.OPEN);
             }
@@ -187,6 +194,18 @@ final class LeaseClient {
     private static void noteAnswer(long nowNs, TransportConnection c) {
         if (c.answeredNs == 0) {
             c.answeredNs = Math.max(1, nowNs - c.askedNs);
+        }
+    }
+
+    /** A GRANT for an attempt that was given up: the target may have the context back at once. */
+    private void giveBackUnasked(PacketMemory m, int at, NetAddress source) {
+        int srcCtx = CommonHeader.ctx(m, at);
+        TransportConnection c = device.connection(srcCtx);
+        long nonce = ControlMessage.nonce(m, at);
+        if (c == null || c.nonce != nonce) {
+            grant.read(m, at);
+            int token = CommonHeader.token(grant.cid, grant.epoch);
+            device.send(ControlOpcode.RELEASE, source, null, srcCtx, nonce, token, 0, 0);
         }
     }
 
@@ -219,8 +238,9 @@ final class LeaseClient {
         if (c == null || reason == null) {
             return;
         }
-        long retryUs = ControlMessage.denyRetryAfterUs(m, at);
+        long retryUs = Math.min(ControlMessage.denyRetryAfterUs(m, at), MAX_DENY_US);
         device.event(nowNs, EventId.LEASE_DENIED, c.index, reason.code(), retryUs);
+        //= MR-3.4-12
         switch (reason) {
             case QUEUE_FULL, POLICY, COOKIE -> waitAndAskAgain(nowNs, c, retryUs * 1_000, reason);
             case FINISHED -> waitAndAskAgain(nowNs, c, 0, reason);
@@ -274,12 +294,14 @@ final class LeaseClient {
             return;
         }
         if (c.reclaimed && c.leaseState == LeaseState.OPEN) {
+            //= MR-3.5-9
             c.leaseState = LeaseState.DRAINING;
             device.event(nowNs, EventId.LEASE_DRAINING, c.index, lease.cid, lease.epoch);
         }
         device.ready.add(c);
         if (lease.isAllAcked()) {
             boolean midMessage = isMidMessage(c);
+            //= MR-3.3-1
             if (c.leaseState == LeaseState.DRAINING && !midMessage) {
                 release(nowNs, c);
                 return;
@@ -287,6 +309,7 @@ final class LeaseClient {
             if (c.leaseState == LeaseState.OPEN && !c.hasUnsent()) {
                 c.idleSinceNs = nowNs;
                 boolean crowded = lease.poolLoad >= FULL_POOL_LOAD;
+                //= MR-3.3-9
                 if (crowded || c.state() == ConnectionState.CLOSING) {
                     release(nowNs, c);
                     return;
@@ -327,8 +350,12 @@ final class LeaseClient {
                 CommonHeader.token(
                         ControlMessage.leaseCid(m, at), ControlMessage.leaseEpoch(m, at));
         long nonce = ControlMessage.nonce(m, at);
+        if (c != null && !source.sameHost(c.peer)) {
+            return;
+        }
         if (c != null && holdsToken(c, m, at)) {
             c.heardNs = nowNs;
+            //= MR-3.3-8
             device.send(ControlOpcode.KEEPALIVE_ACK, source, null, 0, nonce, token, 0, 0);
         } else {
             // We do not hold it (any more): the target may have it back.
@@ -358,6 +385,7 @@ final class LeaseClient {
             return;
         }
         c.attempts++;
+        //= MR-2.6-2, MR-3.3-2
         device.send(ControlOpcode.RELEASE, c.peer, c, c.index, c.nonce, lease.token, 0, 0);
         c.retryNs = nowNs + (FIRST_RETRY_NS << Math.min(c.attempts - 1, 5));
         arm(nowNs, c);
@@ -365,6 +393,7 @@ final class LeaseClient {
 
     void onReleaseAck(long nowNs, PacketMemory m, int at, NetAddress source) {
         TransportConnection c = device.connection(CommonHeader.ctx(m, at));
+        //= MR-3.3-10
         if (c != null
                 && c.leaseState == LeaseState.RELEASING
                 && c.nonce == ControlMessage.nonce(m, at)
@@ -385,6 +414,7 @@ final class LeaseClient {
 
     /** Without a lease: asks for one when there is work, else ends a connection that is closing. */
     private void finish(long nowNs, TransportConnection c) {
+        //= MR-3.6-3
         if (c.hasUnsent()) {
             request(nowNs, c);
         } else if (c.state() == ConnectionState.CLOSING) {
@@ -413,6 +443,7 @@ final class LeaseClient {
         int cid = ControlMessage.resetCid(m, at);
         int epoch = ControlMessage.resetEpoch(m, at);
         long proof = ControlMessage.nonce(m, at);
+        //= MR-3.2-6, MR-3.2-8
         for (int i = 0; i < device.connectionSlots(); i++) {
             TransportConnection c = device.connection(i);
             TxLease lease = c == null ? null : c.lease;
@@ -421,14 +452,14 @@ final class LeaseClient {
                     || lease.cid != cid
                     || lease.epoch != epoch
                     || !source.sameHost(lease.peer)
-                    || !isProof(lease, proof)) {
+                    || !lease.isProof(proof)) {
                 continue;
             }
             device.event(
                     nowNs, EventId.LEASE_LOST, c.index, cid, ControlMessage.resetReason(m, at));
             boolean unused = ControlMessage.resetReason(m, at) == ResetReason.UNUSED.code();
             if (unused || lease.isAllAcked() || isRepeatable(c)) {
-                //= MR-3.3-6
+                //= MR-3.2-9
                 restartStreams(c);
                 dropLease(c);
                 finish(nowNs, c);
@@ -454,18 +485,6 @@ final class LeaseClient {
         for (Stream stream : c.streams()) {
             stream.restart();
         }
-    }
-
-    /** A RESET quotes path and PSN of our packet: a stranger would have to guess 32 bits. */
-    private static boolean isProof(TxLease lease, long proof) {
-        long path = proof >>> 32;
-        //= MR-3.2-6
-        if (path >= lease.pathCount) {
-            return false;
-        }
-        TxPath p = lease.paths[(int) path];
-        int psn = (int) proof;
-        return psn - p.una() >= -TxPath.WINDOW && psn - p.nextPsn() <= 0;
     }
 
     // Ending a connection
@@ -506,6 +525,7 @@ final class LeaseClient {
                         ControlMessage.disconnectEndpointId(m, at),
                         ControlMessage.disconnectConnectionId(m, at),
                         !fromDialer);
+        //= MR-3.6-4
         if (c != null && source.sameHost(c.peer)) {
             end(nowNs, c, ConnectionState.CLOSED, WcStatus.WR_FLUSH_ERROR);
         }
@@ -536,21 +556,12 @@ final class LeaseClient {
         }
         device.counters.increment(CounterId.CONNECTIONS_FAILED);
         device.event(nowNs, EventId.CONNECTION_FAILED, c.index, 0, 0);
-        c.failure(c + ": " + why + progressText(nowNs, c));
-        end(nowNs, c, ConnectionState.FAILED, WcStatus.RETRY_EXCEEDED_ERROR);
-    }
-
-    private static String progressText(long nowNs, TransportConnection c) {
-        TxLease lease = c.lease;
-        StringBuilder text = new StringBuilder(" (");
-        text.append(lease == null ? "no lease" : "cid " + lease.cid + "/" + lease.epoch);
-        text.append(", ").append(c.leaseState);
-        text.append(", last answer ").append((nowNs - c.heardNs) / 1_000_000).append(" ms ago");
-        text.append(", attempt ").append(c.attempts);
-        for (int i = 0; lease != null && i < lease.pathCount; i++) {
-            text.append(lease.paths[i].isAllAcked() ? "" : ", path " + i + " " + lease.paths[i]);
+        c.failure(c + ": " + why + c.progressText(nowNs));
+        if (c.established) {
+            // Once, as a courtesy: the peer need not find out by time-out.
+            device.send(ControlOpcode.DISCONNECT, c.peer, c, c.index, nextNonce++, 0, 0, 0);
         }
-        return text.append(')').toString();
+        end(nowNs, c, ConnectionState.FAILED, WcStatus.RETRY_EXCEEDED_ERROR);
     }
 
     private void end(
@@ -580,40 +591,10 @@ final class LeaseClient {
                     device.timers.set(timer, c.retryNs);
             case OPEN, DRAINING -> {
                 if (lease != null) {
-                    device.timers.set(timer, leaseDeadlineNs(nowNs, c, lease));
+                    device.timers.set(timer, pathTimers.leaseDeadlineNs(nowNs, c, lease));
                 }
             }
         }
-    }
-
-    private long leaseDeadlineNs(long nowNs, TransportConnection c, TxLease lease) {
-        long next = Long.MAX_VALUE / 2;
-        boolean quiet = true;
-        for (int i = 0; i < lease.pathCount; i++) {
-            TxPath path = lease.paths[i];
-            if (path.state.inFlight() > 0) {
-                next = Math.min(next, probeDeadlineNs(path) - nowNs);
-            }
-            if (path.hasDeferred()) {
-                next = Math.min(next, path.deferredUntilNs() - nowNs);
-            }
-            if (!path.isAllAcked()) {
-                quiet = false;
-                next = Math.min(next, path.unaSinceNs() + limits.giveUpNs() - nowNs);
-            }
-        }
-        long pauseNs = lease.pacer.nextSendNs(nowNs) - nowNs;
-        if (pauseNs > 0) {
-            next = Math.min(next, pauseNs);
-        }
-        if (quiet && !c.hasUnsent()) {
-            next = Math.min(next, c.idleSinceNs + limits.lingerNs() - nowNs);
-        }
-        return nowNs + next;
-    }
-
-    private long probeDeadlineNs(TxPath path) {
-        return path.state.probeDeadlineNs(limits.rtoFloorNs(), limits.ackDelayNs());
     }
 
     void onTimer(long nowNs, TransportConnection c) {
@@ -650,63 +631,22 @@ final class LeaseClient {
         if (lease == null) {
             return;
         }
-        String stuck = whyStuck(nowNs, c, lease);
+        String stuck = pathTimers.whyStuck(nowNs, c, lease);
         if (!stuck.isEmpty()) {
             fail(nowNs, c, stuck);
             return;
         }
         for (int i = 0; i < lease.pathCount; i++) {
-            onPathTimer(nowNs, lease, i);
+            pathTimers.onPathTimer(nowNs, lease, i);
         }
         readyAll(c);
         boolean idle = lease.isAllAcked() && c.leaseState == LeaseState.OPEN && !c.hasUnsent();
+        //= MR-3.3-9
         if (idle && nowNs - c.idleSinceNs >= limits.lingerNs()) {
             release(nowNs, c);
             return;
         }
         device.ready.add(c);
         arm(nowNs, c);
-    }
-
-    /** Why no more progress is to be expected; empty when there is none to miss. */
-    private String whyStuck(long nowNs, TransportConnection c, TxLease lease) {
-        for (int i = 0; i < lease.pathCount; i++) {
-            TxPath path = lease.paths[i];
-            //= MR-3.3-12
-            if (!path.isAllAcked() && nowNs - path.unaSinceNs() >= limits.giveUpNs()) {
-                return nowNs - c.heardNs >= limits.giveUpNs() / 2
-                        ? "the peer was alive and went silent"
-                        : "the peer answers, but packets with "
-                                + path.bytes(path.una())
-                                + " bytes of payload do not get through";
-            }
-        }
-        return "";
-    }
-
-    private void onPathTimer(long nowNs, TxLease lease, int pathId) {
-        TxPath path = lease.paths[pathId];
-        if (path.hasDeferred() && path.deferredUntilNs() - nowNs <= 0) {
-            path.resumeDeferred();
-        }
-        if (path.state.inFlight() == 0 || probeDeadlineNs(path) - nowNs > 0) {
-            return;
-        }
-        //= MR-4.3-3
-        path.state.onTimeout(nowNs);
-        path.probeWanted = true;
-        if (path.state.timeouts() > 1) {
-            device.counters.increment(CounterId.RTO_FIRED);
-            path.state.congestion().onTimeout(nowNs);
-        }
-        if (PathHealth.shouldReroute(path.state)) {
-            //= MR-4.3-4
-            int from = path.state.route();
-            int to = PathHealth.nextRoute(lease.states, lease.pathCount, from, limits.routes());
-            path.state.moveTo(to, TxLease.FEWEST_PACKETS);
-            path.markAllLost();
-            device.counters.increment(CounterId.REROUTES);
-            device.event(nowNs, EventId.PATH_REROUTED, pathId, from, to);
-        }
     }
 }

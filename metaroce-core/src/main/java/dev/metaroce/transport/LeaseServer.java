@@ -2,7 +2,6 @@ package dev.metaroce.transport;
 
 import dev.metaroce.event.CounterId;
 import dev.metaroce.event.EventId;
-import dev.metaroce.util.WindowBitmap;
 import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.wire.ControlMessage;
 import dev.metaroce.wire.ControlOpcode;
@@ -13,7 +12,6 @@ import dev.metaroce.wire.PacketMemory;
 import dev.metaroce.wire.Profile;
 import dev.metaroce.wire.ReclaimReason;
 import dev.metaroce.wire.RequestFields;
-import dev.metaroce.wire.ResetReason;
 
 import org.jspecify.annotations.Nullable;
 
@@ -30,12 +28,10 @@ final class LeaseServer {
     /** How often a silent holder is asked before its context is taken back. */
     private static final int KEEPALIVES = 4;
 
-    private static final long RECLAIM_DEADLINE_NS = 4_000_000_000L;
+    private static final long RECLAIM_DEADLINE_NS = 60_000_000_000L;
     private static final long RECLAIM_REPEAT_NS = 20_000_000;
     private static final long WAITER_SILENCE_NS = 2_000_000_000;
     private static final long LINE_PERIOD_NS = 1_000_000;
-    private static final long RESET_PERIOD_NS = 100_000;
-    private static final int RESET_BURST = 256;
     private static final long DENY_RETRY_US = 5_000;
     private static final int VERSIONS = 1 << CommonHeader.VERSION;
 
@@ -52,10 +48,7 @@ final class LeaseServer {
     /**
      * Per context a bit for each epoch whose latest grant was taken back before any packet came.
      */
-    private final long[] unusedGrants;
-
-    private long resetNs;
-    private int resetTokens = RESET_BURST;
+    private final StaleTokens stale;
 
     LeaseServer(
             DeviceState device,
@@ -70,11 +63,15 @@ final class LeaseServer {
         this.shares = shares;
         limits = device.limits;
         line = new WaitingLine(limits.maxWaiters());
-        unusedGrants = new long[limits.contexts() * WindowBitmap.WORDS];
+        stale = new StaleTokens(device, contexts, pool, peers);
     }
 
     RxContexts contexts() {
         return contexts;
+    }
+
+    StaleTokens stale() {
+        return stale;
     }
 
     /** True when the context is granted under this epoch. */
@@ -85,6 +82,7 @@ final class LeaseServer {
     }
 
     void heard(long nowNs, int cid) {
+        //= MR-3.3-11
         contexts.heard(cid, nowNs);
         contexts.unset(cid, RxContexts.KEEPALIVE_ASKED);
     }
@@ -93,6 +91,7 @@ final class LeaseServer {
     void onAccepted(long nowNs, int cid) {
         heard(nowNs, cid);
         if (pool.state(cid) == SlotState.GRANTED) {
+            //= MR-3.1-11
             pool.activate(cid);
             device.event(nowNs, EventId.CID_ACTIVE, port(cid), cid, pool.epoch(cid));
         }
@@ -113,7 +112,14 @@ final class LeaseServer {
             deny(nowNs, source, DenyReason.QUEUE_FULL, DENY_RETRY_US);
             return;
         }
-        retireOlder(nowNs, source);
+        if (peers.isNew(peer)) {
+            retireOlder(nowNs, source);
+        }
+        if (peers.incarnation(peer) != request.incarnation) {
+            // A late request of a process that has restarted since.
+            deny(nowNs, source, DenyReason.FINISHED, 0);
+            return;
+        }
         int cid = granted(peer, request.nonce);
         if (cid >= 0) {
             //= MR-3.4-1
@@ -165,6 +171,7 @@ final class LeaseServer {
     }
 
     private @Nullable Profile profile() {
+        //= MR-3.4-8
         int common = request.profileMask & limits.profiles();
         if ((common & 2) != 0) {
             return Profile.M;
@@ -185,8 +192,10 @@ final class LeaseServer {
                 return null;
             }
             known.peer = source;
+            known.peerHeardNs = nowNs;
             return known;
         }
+        //= MR-3.6-1
         if ((request.flags & RequestFields.FLAG_CONNECT) == 0) {
             deny(nowNs, source, DenyReason.NO_SERVICE, 0);
             return null;
@@ -197,9 +206,15 @@ final class LeaseServer {
             return null;
         }
         byte[] offered = Arrays.copyOf(request.privateData, request.privateLength);
+        if (device.isFull()) {
+            connections.evictSilent(nowNs);
+            deny(nowNs, source, DenyReason.QUEUE_FULL, retryAfterUs());
+            return null;
+        }
         TransportConnection made =
                 connections.accept(
                         request.endpointId,
+                        request.incarnation,
                         request.connectionId,
                         source,
                         request.serviceId,
@@ -207,7 +222,9 @@ final class LeaseServer {
                         acceptor);
         if (made == null) {
             deny(nowNs, source, DenyReason.SERVICE, 0);
+            return null;
         }
+        made.peerHeardNs = nowNs;
         return made;
     }
 
@@ -223,7 +240,7 @@ final class LeaseServer {
                     && !c.established
                     && c.connectionId == request.connectionId
                     && source.sameHost(c.peer)) {
-                connections.bind(c, request.endpointId);
+                connections.bind(c, request.endpointId, request.incarnation);
                 return c;
             }
         }
@@ -272,6 +289,7 @@ final class LeaseServer {
     }
 
     private int pathsFor(RequestFields fields) {
+        //= MR-3.4-9
         if (profile() == Profile.S) {
             return 1;
         }
@@ -280,12 +298,14 @@ final class LeaseServer {
 
     /** With jitter, so that the refused do not come back together. */
     private long retryAfterUs() {
+        //= MR-3.5-11
         return DENY_RETRY_US + device.rng.nextInt((int) DENY_RETRY_US);
     }
 
     private void grant(long nowNs, int cid, int ticket) {
         int peer = line.peer(ticket);
         TransportConnection connection = line.connection(ticket);
+        //= MR-3.1-10
         contexts.init(
                 cid,
                 connection,
@@ -297,7 +317,7 @@ final class LeaseServer {
                 device.keySource.getAsInt(),
                 nowNs);
         line.drop(ticket);
-        WindowBitmap.unset(unusedGrants, cid * WindowBitmap.WORDS, pool.epoch(cid));
+        stale.noteGranted(cid);
         peers.hold(peer, 1);
         connection.rxCid = cid;
         connection.rxLease++;
@@ -374,6 +394,7 @@ final class LeaseServer {
     private void deny(long nowNs, NetAddress to, DenyReason reason, long retryAfterUs) {
         device.counters.increment(CounterId.DENIED);
         device.event(nowNs, EventId.CID_DENIED, to.port(), reason.code(), 0);
+        //= MR-2.2-6, MR-2.6-2, MR-3.4-13
         device.send(
                 ControlOpcode.DENY,
                 to,
@@ -388,8 +409,10 @@ final class LeaseServer {
     /** A REQUEST of another protocol version: told which versions are understood. */
     void denyVersion(long nowNs, PacketMemory m, int at, NetAddress source) {
         //= MR-3.4-4
-        if (mayReset(nowNs)) {
-            request.read(m, at);
+        if (stale.mayAnswer(nowNs)) {
+            // Of a version we do not speak only these two fields are known to lie where ours do.
+            request.nonce = ControlMessage.nonce(m, at);
+            request.srcCtx = RequestFields.srcCtx(m, at);
             deny(nowNs, source, DenyReason.VERSION, 0);
         }
     }
@@ -461,6 +484,7 @@ final class LeaseServer {
             sendReleaseAck(source, m, at, nonce, token);
             return;
         }
+        //= MR-3.3-6
         if (!source.sameHost(connection.peer)
                 || peers.endpointId(contexts.peer(cid))
                         != ControlMessage.releaseEndpointId(m, at)) {
@@ -470,6 +494,7 @@ final class LeaseServer {
         sendReleaseAck(source, m, at, nonce, token);
         device.counters.increment(CounterId.RELEASES);
         device.event(nowNs, EventId.CID_RELEASED, port(cid), cid, pool.epoch(cid));
+        //= MR-3.3-7
         boolean complete = contexts.nonce(cid) == nonce && isComplete(cid, m, at);
         free(nowNs, cid, complete);
     }
@@ -545,18 +570,18 @@ final class LeaseServer {
 
     /** A new incarnation at the address of an old one takes nothing over: the old leases end. */
     private void retireOlder(long nowNs, NetAddress source) {
-        for (int cid = 0; cid < limits.contexts(); cid++) {
-            TransportConnection connection = contexts.connection(cid);
-            if (connection == null || !connection.peer.equals(source)) {
-                continue;
-            }
-            int peer = contexts.peer(cid);
+        for (int i = 0; i < device.connectionSlots(); i++) {
+            TransportConnection c = device.connection(i);
             //= MR-3.4-3
-            if (peers.endpointId(peer) != request.endpointId
-                    && request.incarnation - peers.incarnation(peer) > 0) {
-                expire(nowNs, cid, CounterId.RETIRED);
-                connection.pendingFailure = "the peer restarted";
-                device.ready.add(connection);
+            if (c != null
+                    && c.established
+                    && (c.peer.equals(source) || c.peerEndpointId == request.endpointId)
+                    && request.incarnation - c.peerIncarnation > 0) {
+                if (c.rxCid >= 0) {
+                    expire(nowNs, c.rxCid, CounterId.RETIRED);
+                }
+                c.pendingFailure = "the peer restarted";
+                device.ready.add(c);
             }
         }
     }
@@ -582,7 +607,7 @@ final class LeaseServer {
             return;
         }
         if (contexts.has(cid, RxContexts.RECLAIM_ASKED)) {
-            //= MR-3.5-3
+            //= MR-3.5-8
             if (contexts.heldNs(cid, nowNs) >= RECLAIM_DEADLINE_NS
                     || contexts.silenceNs(cid, nowNs) >= 2 * limits.silenceNs()) {
                 expire(nowNs, cid, CounterId.EXPIRED);
@@ -599,7 +624,7 @@ final class LeaseServer {
         if (tooLong || silenceNs >= 2 * limits.silenceNs()) {
             if (unused) {
                 //= MR-3.3-4
-                WindowBitmap.set(unusedGrants, cid * WindowBitmap.WORDS, pool.epoch(cid));
+                stale.noteUnused(cid);
             }
             expire(nowNs, cid, unused ? CounterId.GRANT_UNUSED : CounterId.EXPIRED);
             return;
@@ -652,6 +677,7 @@ final class LeaseServer {
 
     /** While anyone waits: asks contexts back as quotas are used up, forgets silent waiters. */
     void onLineTimer(long nowNs) {
+        //= MR-3.5-10
         int silent = line.silent(nowNs, WAITER_SILENCE_NS);
         if (silent >= 0 && pool.cancelWaiter(silent)) {
             peers.hold(line.peer(silent), -1);
@@ -663,69 +689,10 @@ final class LeaseServer {
         }
     }
 
-    // RESET
-
-    /** A token bucket: strangers must not make us send more than a trickle. */
-    private boolean mayReset(long nowNs) {
-        long earned = (nowNs - resetNs) / RESET_PERIOD_NS;
-        if (earned > 0) {
-            resetTokens = (int) Math.min(RESET_BURST, resetTokens + earned);
-            resetNs = nowNs;
-        }
-        if (resetTokens == 0) {
-            return false;
-        }
-        resetTokens--;
-        return true;
-    }
-
-    /** Tells the sender of a packet for a context it does not hold. */
-    void resetStale(long nowNs, PacketMemory m, int at, NetAddress to) {
-        //= MR-3.2-4
-        if (mayReset(nowNs)) {
-            device.counters.increment(CounterId.RESETS_SENT);
-            long proof =
-                    ((long) CommonHeader.path(m, at) << 32)
-                            | Integer.toUnsignedLong(CommonHeader.psn(m, at));
-            int token = CommonHeader.ctx(m, at);
-            ResetReason reason =
-                    wasUnused(token) ? ResetReason.UNUSED : ResetReason.UNKNOWN_CONTEXT;
-            device.send(
-                    ControlOpcode.RESET,
-                    holderOf(token, to),
-                    null,
-                    0,
-                    proof,
-                    token,
-                    reason.code(),
-                    0);
-        }
-    }
-
-    /**
-     * Where the holder of an ended lease listens: its own port when it is the last holder of the
-     * slot and still known, else the port the stale packet came from.
-     */
-    private NetAddress holderOf(int token, NetAddress from) {
-        int cid = CommonHeader.cid(token);
-        NetAddress last =
-                cid < limits.contexts() && pool.epoch(cid) == CommonHeader.epoch(token)
-                        ? peers.address(contexts.peer(cid))
-                        : null;
-        return last != null && last.sameHost(from) ? last : from;
-    }
-
-    /** True when the grant of this token was taken back before any packet came. */
-    private boolean wasUnused(int token) {
-        int cid = CommonHeader.cid(token);
-        return cid < limits.contexts()
-                && WindowBitmap.get(
-                        unusedGrants, cid * WindowBitmap.WORDS, CommonHeader.epoch(token));
-    }
-
     /** The connection ended: its context, or its place in the line, is free. */
     void forget(long nowNs, TransportConnection connection) {
         if (connection.rxCid >= 0) {
+            //= MR-3.6-5
             free(nowNs, connection.rxCid, false);
         }
         int ticket = line.find(connection);

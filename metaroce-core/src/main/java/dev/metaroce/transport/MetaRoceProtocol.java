@@ -1,6 +1,5 @@
 package dev.metaroce.transport;
 
-import dev.metaroce.ring.WcStatus;
 import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.wire.ControlOpcode;
 import dev.metaroce.wire.NetAddress;
@@ -36,6 +35,7 @@ public final class MetaRoceProtocol {
         this.device = device;
         DeviceLimits limits = device.limits();
         contexts = new RxContexts(limits);
+        //= MR-3.1-9
         pool =
                 new CidPool(
                         limits.contexts(),
@@ -175,7 +175,7 @@ public final class MetaRoceProtocol {
         Stream faulted = c.faultedStream;
         if (faulted != null) {
             c.faultedStream = null;
-            completer.fail(c, faulted, c.faultedSeq, WcStatus.LOCAL_PROTECTION_ERROR);
+            completer.fail(c, faulted, c.faultedSeq, c.faultedStatus);
             client.afterProgress(nowNs, c);
         }
         if (sent > 0) {
@@ -209,6 +209,7 @@ public final class MetaRoceProtocol {
 
     /** Bytes of all tables that serve senders; depends on the limits only. */
     public long contextTableBytes() {
+        //= MR-1.2-5
         return contexts.bytes()
                 + pool.bytes()
                 + PeerTable.bytes()

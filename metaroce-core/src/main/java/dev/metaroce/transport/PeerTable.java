@@ -24,6 +24,7 @@ final class PeerTable {
     private boolean[] known = {};
     private @Nullable NetAddress[] address = {};
     private int clock;
+    private int newest = -1;
 
     /** Bytes of the table once it is in use. */
     static long bytes() {
@@ -31,7 +32,8 @@ final class PeerTable {
     }
 
     /**
-     * The entry of an endpoint, made when it is new.
+     * The entry of an endpoint, made when it is new. An endpoint that restarted starts its nonces
+     * anew; an older incarnation than the one known changes nothing.
      *
      * @return its number, or -1 when every entry it could take is in use
      */
@@ -51,10 +53,19 @@ final class PeerTable {
         for (int at = first; at < first + WAYS; at++) {
             if (known[at] && endpointId[at] == id) {
                 usedAt[at] = ++clock;
-                address[at] = from;
-                incarnation[at] = newIncarnation;
+                int younger = newIncarnation - incarnation[at];
+                newest = younger > 0 ? at : -1;
+                if (younger > 0) {
+                    newestNonce[at] = 0;
+                    seenNonces[at] = 0;
+                    incarnation[at] = newIncarnation;
+                }
+                if (younger >= 0) {
+                    address[at] = from;
+                }
                 return at;
             }
+            //= MR-3.4-14
             boolean free = !known[at] || holds[at] == 0;
             if (free && (place < 0 || isOlder(at, place))) {
                 place = at;
@@ -69,6 +80,7 @@ final class PeerTable {
             usedAt[place] = ++clock;
             address[place] = from;
             known[place] = true;
+            newest = place;
         }
         return place;
     }
@@ -123,6 +135,11 @@ final class PeerTable {
 
     int incarnation(int peer) {
         return incarnation[peer];
+    }
+
+    /** True when the last {@link #enter} made this entry, or found that its endpoint restarted. */
+    boolean isNew(int peer) {
+        return peer == newest;
     }
 
     /** Where the endpoint was heard last; null for entry -1. */

@@ -45,6 +45,7 @@ final class ReceiverShares {
     /** A context was granted: it counts from now on, in its own first answer too. */
     void onGranted(long nowNs, int cid) {
         fresh = false;
+        //= MR-5.6-5
         contexts.rateHint(cid, AckHeader.RATE_NONE);
         if (lastBytes.length > 0) {
             lastBytes[cid] = 0;
@@ -75,11 +76,12 @@ final class ReceiverShares {
         if (limits.receiveWindowBytes() == 0) {
             return AckHeader.WINDOW_NONE;
         }
+        //= MR-5.7-2
         long kib = limits.receiveWindowBytes() / senders / 1024;
         return Math.clamp(kib, MIN_WINDOW_KIB, AckHeader.WINDOW_NONE - 1);
     }
 
-    //= MR-5.4-1
+    //= MR-5.6-3
     private void giveHints(int count, long elapsedNs) {
         for (int i = 0; i < count; i++) {
             int cid = active[i];

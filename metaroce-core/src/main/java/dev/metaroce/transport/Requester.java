@@ -3,6 +3,7 @@ package dev.metaroce.transport;
 import dev.metaroce.event.CounterId;
 import dev.metaroce.event.Counters;
 import dev.metaroce.memory.MemoryRegion;
+import dev.metaroce.ring.WcStatus;
 import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.wire.DataHeader;
 import dev.metaroce.wire.Flags;
@@ -83,6 +84,7 @@ final class Requester {
                 int txTime = CommonHeader.toTxTime(nowNs);
                 int bytes = CommonHeader.MIN_PACKET_BYTES;
                 int at = batch.append(lease.peer, path.state.route(), true, bytes);
+                //= MR-2.5-7, MR-2.5-8
                 CommonHeader.encode(
                         batch.memory(),
                         at,
@@ -138,6 +140,7 @@ final class Requester {
         int run = Math.min(Math.min(budget, RUN_PACKETS), path.state.freeWindow());
         int largest = DataHeader.MAX_HEADER_BYTES + lease.mtu + CommonHeader.TRAILER_BYTES;
         int sent = 0;
+        //= MR-4.3-9
         while (stream != null
                 && sent < run
                 && path.hasPsn()
@@ -146,6 +149,7 @@ final class Requester {
             int psn = cutPacket(c, lease, path, stream);
             stream = nextStream(nowNs, c, lease);
             boolean full = path.state.freeWindow() == 1 || !path.hasPsn();
+            //= MR-4.2-9
             int flags = stream == null || full ? Flags.ACK_REQ : 0;
             emit(nowNs, lease, choice, psn, flags, batch);
             sent++;
@@ -158,6 +162,7 @@ final class Requester {
      */
     private int choosePath(TxLease lease) {
         for (int tries = 0; tries < lease.pathCount; tries++) {
+            //= MR-5.2-6
             int choice = lease.selector.next(lease.states, lease.pathCount);
             if (choice < 0 || lease.paths[choice].hasPsn()) {
                 return choice;
@@ -215,12 +220,14 @@ final class Requester {
     /** Encodes the packet of a PSN from what the path remembers of it, first time or again. */
     private void emit(
             long nowNs, TxLease lease, int pathId, int psn, int extraFlags, TxBatch batch) {
+        //= MR-2.3-4
         TxPath path = lease.paths[pathId];
         int txTime = CommonHeader.toTxTime(nowNs);
         Stream stream = path.stream(psn);
         if (stream == null) {
             emitSkip(lease, pathId, psn, txTime, extraFlags, batch);
         } else {
+            //= MR-2.2-11, MR-2.3-3, MR-2.3-12
             emitData(lease, pathId, psn, txTime, extraFlags, stream, batch);
             if ((extraFlags & Flags.RETX) != 0) {
                 counters.increment(CounterId.DATA_RESENT);
@@ -295,19 +302,7 @@ final class Requester {
                 txTime);
         DataHeader.encodeMessage(
                 m, at, stream.msn(seq), offset, length, stream.messageSlot(seq), 0);
-        if (opcode.hasReth()) {
-            DataHeader.encodeReth(
-                    m,
-                    at,
-                    stream.sendQueue().remoteAddress(seq),
-                    stream.sendQueue().rkey(seq),
-                    stream.recvSeq(seq));
-        } else {
-            DataHeader.encodeRecvSeq(m, at, stream.recvSeq(seq));
-        }
-        if (imm) {
-            DataHeader.encodeImmediate(m, at, opcode, stream.sendQueue().immediate(seq));
-        }
+        encodeTarget(m, at, opcode, stream, seq, imm);
         MemoryRegion region = stream.sendQueue().region(seq);
         boolean filled =
                 bytes == 0
@@ -321,10 +316,29 @@ final class Requester {
         if (filled) {
             CommonHeader.seal(m, at, header + bytes);
         } else {
-            // The region was closed under posted work. The packet goes out without a valid CRC,
-            // which
-            // nobody accepts, and the stream fails before this PSN could be made again.
-            stream.connection().noteLocalFault(stream, seq);
+            // The region was closed under posted work. The packet goes out blank and without a
+            // valid
+            // CRC, which nobody accepts, and the stream fails before this PSN could be made again.
+            m.segment().asSlice(at + header, bytes).fill((byte) 0);
+            WcStatus status = WcStatus.LOCAL_PROTECTION_ERROR;
+            stream.connection().noteLocalFault(stream, seq, status);
+        }
+    }
+
+    private static void encodeTarget(
+            PacketMemory m, int at, Opcode opcode, Stream stream, long seq, boolean imm) {
+        if (opcode.hasReth()) {
+            DataHeader.encodeReth(
+                    m,
+                    at,
+                    stream.sendQueue().remoteAddress(seq),
+                    stream.sendQueue().rkey(seq),
+                    stream.recvSeq(seq));
+        } else {
+            DataHeader.encodeRecvSeq(m, at, stream.recvSeq(seq));
+        }
+        if (imm) {
+            DataHeader.encodeImmediate(m, at, opcode, stream.sendQueue().immediate(seq));
         }
     }
 }

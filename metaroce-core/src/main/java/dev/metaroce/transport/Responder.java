@@ -6,6 +6,7 @@ import dev.metaroce.memory.Access;
 import dev.metaroce.memory.AccessVerdict;
 import dev.metaroce.memory.MemoryRegion;
 import dev.metaroce.memory.RegionTable;
+import dev.metaroce.ring.WcStatus;
 import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.wire.DataHeader;
 import dev.metaroce.wire.Flags;
@@ -59,6 +60,7 @@ final class Responder {
                 verdict = Verdict.ACCESS;
             }
         }
+        //= MR-3.2-7
         switch (verdict) {
             case ACCEPTED -> accept(nowNs, cid, path, psn, m, at, payload, ce);
             case DUPLICATE -> {
@@ -69,7 +71,7 @@ final class Responder {
             }
             case STALE_CONTEXT -> {
                 counters.increment(CounterId.STALE_CONTEXT);
-                leases.resetStale(nowNs, m, at, source);
+                leases.stale().reset(nowNs, m, at, source);
             }
             case WRONG_SOURCE -> counters.increment(CounterId.WRONG_SOURCE);
             case OUT_OF_WINDOW -> counters.increment(CounterId.OUT_OF_WINDOW);
@@ -83,7 +85,10 @@ final class Responder {
                 counters.increment(CounterId.ACCESS_REFUSED);
                 refuse(NakCode.REMOTE_ACCESS, cid, ctx, m, at);
             }
-            case TOO_LONG -> refuse(NakCode.LENGTH, cid, ctx, m, at);
+            case TOO_LONG -> {
+                refuse(NakCode.LENGTH, cid, ctx, m, at);
+                tooLong(cid);
+            }
             case INVALID -> refuse(NakCode.INVALID_REQUEST, cid, ctx, m, at);
         }
     }
@@ -100,6 +105,7 @@ final class Responder {
         if (connection == null || !source.sameHost(connection.peer)) {
             return Verdict.WRONG_SOURCE;
         }
+        //= MR-2.2-4
         if (path >= contexts.paths(cid)) {
             return Verdict.OUT_OF_WINDOW;
         }
@@ -109,6 +115,7 @@ final class Responder {
             return ahead >= -TxPath.WINDOW ? Verdict.DUPLICATE : Verdict.OUT_OF_WINDOW;
         }
         if (!contexts.selective(cid)) {
+            //= MR-4.4-1
             if (ahead == 0) {
                 return Verdict.ACCEPTED;
             }
@@ -130,11 +137,13 @@ final class Responder {
         if (opcode == null) {
             return Verdict.INVALID;
         }
+        //= MR-4.5-4
         if (opcode == Opcode.SKIP) {
             return Verdict.ACCEPTED;
         }
         TransportConnection connection = contexts.connection(cid);
         Stream s = connection == null ? null : connection.stream(CommonHeader.stream(m, at));
+        //= MR-3.6-6
         if (connection == null || s == null) {
             return Verdict.NOT_READY;
         }
@@ -143,7 +152,7 @@ final class Responder {
         }
         s.enterRxLease(connection.rxLease);
         int slot = DataHeader.slot(m, at);
-        //= MR-4.2-2
+        //= MR-2.3-11, MR-4.2-2
         if (payload > device.limits.payloadMtu()
                 || !s.isOpenMessage(DataHeader.msn(m, at))
                 || (slot != DataHeader.NO_SLOT && !contexts.isMessageSlot(slot))) {
@@ -182,7 +191,6 @@ final class Responder {
     private Verdict checkReceive(Stream s, PacketMemory m, int at) {
         //= MR-4.1-3
         if (DataHeader.length(m, at) > s.receiveQueue().length(receiveSeq)) {
-            s.receiveTooShort(receiveSeq);
             return Verdict.TOO_LONG;
         }
         MemoryRegion local = s.receiveQueue().region(receiveSeq);
@@ -276,9 +284,21 @@ final class Responder {
         }
     }
 
+    /** The stream that was to receive a message too long for its buffer ends in error. */
+    private void tooLong(int cid) {
+        TransportConnection connection = contexts.connection(cid);
+        Stream s = stream;
+        if (connection != null && s != null) {
+            s.receiveTooShort(receiveSeq);
+            connection.noteLocalFault(s, 0, WcStatus.WR_FLUSH_ERROR);
+            device.ready.add(connection);
+        }
+    }
+
     private void refuse(NakCode code, int cid, int ctx, PacketMemory m, int at) {
         Opcode opcode = Opcode.of(CommonHeader.opcode(m, at));
         boolean message = opcode != null && opcode != Opcode.SKIP;
+        //= MR-2.5-1, MR-2.5-5
         acks.nak(
                 code,
                 cid,
@@ -297,7 +317,7 @@ final class Responder {
         int path = CommonHeader.path(m, at);
         if (!leases.holds(cid, CommonHeader.epoch(ctx))) {
             counters.increment(CounterId.STALE_CONTEXT);
-            leases.resetStale(nowNs, m, at, source);
+            leases.stale().reset(nowNs, m, at, source);
             return;
         }
         TransportConnection connection = contexts.connection(cid);

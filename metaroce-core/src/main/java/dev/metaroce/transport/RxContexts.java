@@ -177,6 +177,7 @@ final class RxContexts {
     void rateHint(int cid, int hint) {
         int at = cid * stride + 5;
         if (rateHint(cid) != hint) {
+            //= MR-5.6-4
             int seq = (hintSeq(cid) + 1) & 0xFF;
             words[at] = (words[at] & ~0xFFFF_FFFFL) | ((long) hint << 8) | seq;
         }

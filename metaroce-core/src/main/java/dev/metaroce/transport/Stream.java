@@ -71,6 +71,9 @@ public final class Stream {
     /** How often in a row the target had no receive; 0 when the oldest request is a new one. */
     int notReadyCount;
 
+    /** The request that was refused first, meaningful while notReadyCount is not 0. */
+    long notReadySeq;
+
     /** Since when the target has had no receive, meaningful while notReadyCount is not 0. */
     long notReadySinceNs;
 
@@ -182,6 +185,7 @@ public final class Stream {
         if (sendOffset > 0) {
             return true;
         }
+        //= MR-4.2-3
         return newMessages
                 && sendSeq < end()
                 && sendSeq - headSeq < MESSAGE_WINDOW
@@ -221,6 +225,7 @@ public final class Stream {
     void begin(int lease, int openSlot) {
         enterLease(lease);
         int at = sendQueue.index(sendSeq);
+        //= MR-4.2-1
         msn[at] = nextMsn++;
         Opcode opcode = opcode(sendSeq);
         recvSeq[at] = opcode.consumesReceive() ? nextRecvSeq++ : 0;
@@ -293,6 +298,9 @@ public final class Stream {
             return false;
         }
         int at = sendQueue.index(seq);
+        if (seq == notReadySeq) {
+            notReadyCount = 0;
+        }
         if (--pendingPackets[at] > 0 || progress[at] != SENT) {
             return false;
         }
@@ -376,17 +384,17 @@ public final class Stream {
             status = WcStatus.WR_FLUSH_ERROR;
         }
         sendSeq = headSeq;
-        flushReceives();
+        flushReceives(NONE);
     }
 
-    private void flushReceives() {
+    private void flushReceives(long tooShort) {
         long tail = receiveQueue.tail();
         for (; rxHead < tail; rxHead++) {
             receiveRing.push(
                     receiveQueue,
                     rxHead,
                     receiveQueue.wrId(rxHead),
-                    WcStatus.WR_FLUSH_ERROR,
+                    rxHead == tooShort ? WcStatus.LOCAL_LENGTH_ERROR : WcStatus.WR_FLUSH_ERROR,
                     WcOpcode.RECEIVE,
                     0,
                     0,
@@ -402,6 +410,7 @@ public final class Stream {
             rxLease = lease;
             rxNextMsn = 0;
             WindowBitmap.clear(rxDone, 0);
+            //= MR-4.2-6
             rxBase = rxHead;
         }
     }
@@ -479,19 +488,13 @@ public final class Stream {
         rxHead++;
     }
 
-    /** The receive at the head is too short for what came: it ends with a length error. */
+    /**
+     * Receive {@code seq} is too short for what came: it ends with a length error, all other
+     * receives are flushed and the stream is in error. The caller has its sends flushed too.
+     */
     void receiveTooShort(long seq) {
-        if (seq == rxHead) {
-            receiveRing.push(
-                    receiveQueue,
-                    rxHead,
-                    receiveQueue.wrId(rxHead),
-                    WcStatus.LOCAL_LENGTH_ERROR,
-                    WcOpcode.RECEIVE,
-                    0,
-                    0,
-                    false);
-            rxHead++;
-        }
+        //= MR-4.5-6
+        flushReceives(seq);
+        fail(WcStatus.WR_FLUSH_ERROR);
     }
 }

@@ -1,6 +1,7 @@
 package dev.metaroce.transport;
 
 import dev.metaroce.ring.CompletionRing;
+import dev.metaroce.ring.WcStatus;
 import dev.metaroce.wire.NetAddress;
 
 import org.jspecify.annotations.Nullable;
@@ -39,6 +40,11 @@ public final class TransportConnection {
 
     NetAddress peer;
     long peerEndpointId;
+    int peerIncarnation;
+
+    /** When the peer last asked for a context. */
+    long peerHeardNs;
+
     byte[] peerPrivateData = {};
     private ConnectionState state = ConnectionState.CONNECTING;
 
@@ -75,6 +81,7 @@ public final class TransportConnection {
     // A request whose local memory was gone when its packet was made
     @Nullable Stream faultedStream;
     long faultedSeq;
+    WcStatus faultedStatus = WcStatus.SUCCESS;
 
     /** Why the connection is to be failed at the next turn; empty for no reason. */
     String pendingFailure = "";
@@ -196,10 +203,12 @@ public final class TransportConnection {
     }
 
     /** The region of a posted request was closed: the stream is to fail after this turn. */
-    void noteLocalFault(Stream stream, long seq) {
+    void noteLocalFault(Stream stream, long seq, WcStatus status) {
+        //= MR-4.5-7
         if (faultedStream == null) {
             faultedStream = stream;
             faultedSeq = seq;
+            faultedStatus = status;
         }
     }
 
@@ -261,6 +270,20 @@ public final class TransportConnection {
             }
         }
         return false;
+    }
+
+    /** Where the lease stands, for the text of a failure. */
+    String progressText(long nowNs) {
+        TxLease held = lease;
+        StringBuilder text = new StringBuilder(" (");
+        text.append(held == null ? "no lease" : "cid " + held.cid + "/" + held.epoch);
+        text.append(", ").append(leaseState);
+        text.append(", last answer ").append((nowNs - heardNs) / 1_000_000).append(" ms ago");
+        text.append(", attempt ").append(attempts);
+        for (int i = 0; held != null && i < held.pathCount; i++) {
+            text.append(held.paths[i].isAllAcked() ? "" : ", path " + i + " " + held.paths[i]);
+        }
+        return text.append(')').toString();
     }
 
     @Override

@@ -17,6 +17,7 @@ final class TxLease {
     /** The same for one path that starts or moves, when the paths are many. */
     static final int FEWEST_PACKETS = 4;
 
+    //= MR-5.5-1
     private static final int PACER_BURST_BYTES = 64 << 10;
 
     /**
@@ -75,6 +76,7 @@ final class TxLease {
     void start(int initialPsn, int payloadMtu, int messages) {
         mtu = payloadMtu;
         openMessages = messages;
+        //= MR-5.2-4
         int window = Math.max(FEWEST_PACKETS, INITIAL_WINDOW_PACKETS / pathCount);
         for (int i = 0; i < pathCount; i++) {
             states[i].reset(i + 1, window);
@@ -97,6 +99,7 @@ final class TxLease {
 
     /** True when the target's window has room for a packet; one may always be on the way. */
     boolean admits(int bytes) {
+        //= MR-5.7-1
         return inFlightBytes == 0 || inFlightBytes + bytes + PACKET_OVERHEAD_BYTES <= windowBytes;
     }
 
@@ -136,5 +139,17 @@ final class TxLease {
     void freeMessageSlot(int slot) {
         openBits[slot >> 6] &= ~(1L << (slot & 63));
         openCount--;
+    }
+
+    /** A RESET quotes path and PSN of our packet: a stranger would have to guess 32 bits. */
+    boolean isProof(long proof) {
+        long path = proof >>> 32;
+        //= MR-3.2-6
+        if (path >= pathCount) {
+            return false;
+        }
+        TxPath p = paths[(int) path];
+        int psn = (int) proof;
+        return psn - p.una() >= -TxPath.WINDOW && psn - p.nextPsn() <= 0;
     }
 }

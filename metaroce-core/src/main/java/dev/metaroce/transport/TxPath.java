@@ -187,6 +187,7 @@ final class TxPath {
         switch (before) {
             case IN_FLIGHT -> {
                 leaveNetwork(at);
+                //= MR-4.3-7
                 if (!resent[at] || echoTime == sentTime[at]) {
                     noteDelivered(sentOrder[at]);
                 }
@@ -242,6 +243,7 @@ final class TxPath {
 
     /** The path delivered out of order: judge loss more patiently for a while. */
     void onSpurious() {
+        //= MR-4.3-6
         guardPackets = 3;
         quietPackets = 0;
     }
@@ -355,6 +357,7 @@ final class TxPath {
     void onProbeReply(int echoTime) {
         if (probeOut && echoTime == probeTime) {
             probeOut = false;
+            //= MR-4.3-8
             noteDelivered(probeOrder + guardPackets);
         }
     }

@@ -7,8 +7,11 @@ import dev.metaroce.transport.DeviceLimits;
 import dev.metaroce.transport.MetaRoceProtocol;
 import dev.metaroce.transport.Stream;
 import dev.metaroce.transport.TransportConnection;
+import dev.metaroce.wire.ControlMessage;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.Profile;
+
+import org.jspecify.annotations.Nullable;
 
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -65,7 +68,8 @@ public final class RdmaDevice implements AutoCloseable {
                 serviceId,
                 (transport, privateData) -> {
                     try {
-                        return handler.onRequest(new Connection(this, transport), privateData);
+                        return checked(
+                                handler.onRequest(new Connection(this, transport), privateData));
                     } catch (RuntimeException e) {
                         // A stranger's request must not stop the device, whatever the handler does.
                         driver.handlerFailed(e);
@@ -73,6 +77,17 @@ public final class RdmaDevice implements AutoCloseable {
                     }
                 });
         driver.wake();
+    }
+
+    private static byte @Nullable [] checked(byte @Nullable [] answer) {
+        if (answer != null && answer.length > ControlMessage.MAX_PRIVATE_BYTES) {
+            throw new IllegalArgumentException(
+                    "private data of "
+                            + answer.length
+                            + " bytes: at most "
+                            + ControlMessage.MAX_PRIVATE_BYTES);
+        }
+        return answer;
     }
 
     /** Waits until the connection is no longer CONNECTING; true when it is OPEN. */

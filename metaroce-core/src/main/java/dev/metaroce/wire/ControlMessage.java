@@ -355,8 +355,7 @@ public final class ControlMessage {
             int cid,
             int epoch,
             int incarnation) {
-        //= MR-2.2-7
-        //= MR-2.6-2
+        //= MR-2.2-7, MR-2.6-8
         encodeStart(m, at, ControlOpcode.RESET, 0, txTime, proof);
         m.put8(at + RESET_REASON_AT, reason.code());
         m.put8(at + RESET_RESERVED_AT, 0);
@@ -396,6 +395,7 @@ public final class ControlMessage {
             long endpointId,
             long connectionId,
             boolean fromDialer) {
+        //= MR-2.2-7
         encodeStart(m, at, ControlOpcode.DISCONNECT, srcCtx, txTime, nonce);
         m.put64(at + DISCONNECT_ENDPOINT_ID_AT, endpointId);
         m.put64(at + DISCONNECT_CONNECTION_ID_AT, connectionId);

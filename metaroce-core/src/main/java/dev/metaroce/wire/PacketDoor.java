@@ -58,7 +58,7 @@ public final class PacketDoor {
             case ACK -> AckHeader.wellFormed(m, at, bytes);
             case NAK -> NakHeader.wellFormed(m, at, bytes);
             case CTRL -> ControlMessage.wellFormed(m, at, bytes);
-            //= MR-2.7-1
+            //= MR-2.5-6
             case PROBE -> bytes == CommonHeader.MIN_PACKET_BYTES;
         };
     }

@@ -110,6 +110,11 @@ public final class RequestFields {
     /** Data for the service; bytes past {@link #privateLength} do not matter. */
     public final byte[] privateData = new byte[ControlMessage.MAX_PRIVATE_BYTES];
 
+    /** The source context alone, of a REQUEST of any version. */
+    public static int srcCtx(PacketMemory m, int at) {
+        return m.u16(at + SRC_CTX_AT);
+    }
+
     /** Takes every field from a well-formed REQUEST. */
     public void read(PacketMemory m, int at) {
         nonce = ControlMessage.nonce(m, at);

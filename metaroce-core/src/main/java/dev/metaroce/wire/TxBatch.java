@@ -71,6 +71,7 @@ public final class TxBatch {
      * @return offset of the packet in {@link #memory()}
      */
     public int append(NetAddress destination, int route, boolean ect, int bytes) {
+        //= MR-2.1-2
         int offset = used;
         int last = runs - 1;
         if (last >= 0 && !lastRunClosed && fits(last, destination, route, ect, bytes)) {

@@ -20,7 +20,9 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** Application threads register and deregister while an engine thread looks up and places. */
+/**
+ * Application threads register and deregister while an engine thread looks up and places: MR-4.1-6.
+ */
 @Timeout(120)
 class DeregistrationStressTest {
     private static final int BYTES = 8_192;

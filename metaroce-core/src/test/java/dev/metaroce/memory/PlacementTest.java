@@ -16,7 +16,7 @@ import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
-/** Copies between packets and regions, with canaries around both. */
+/** Copies between packets and regions, with canaries around both: MR-6-2. */
 class PlacementTest {
     private static final byte CANARY = (byte) 0xCA;
     private static final byte BEFORE = 0x11;

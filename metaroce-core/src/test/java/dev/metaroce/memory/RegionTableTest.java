@@ -35,7 +35,7 @@ class RegionTableTest {
         return table.register(memory, Access.ALL, DOMAIN);
     }
 
-    /** Case A02: region of 4096 bytes, offset and length at and beyond its edges. */
+    /** MR-4.1-2, case A02: region of 4096 bytes, offset and length at and beyond its edges. */
     @ParameterizedTest(name = "offset {0}, length {1}")
     @CsvSource({
         "0, 4096, OK",
@@ -191,7 +191,7 @@ class RegionTableTest {
         assertThat(table.live()).isEqualTo(1);
     }
 
-    /** In the spirit of case X03. */
+    /** MR-4.1-5, in the spirit of case X03. */
     @Test
     void x03KeysFollowTheRandomSourceAndNeverRepeatAmongTheLiving() {
         RegionTable table = seeded(6);
@@ -257,7 +257,9 @@ class RegionTableTest {
                 .hasMessageContaining("not random");
     }
 
-    /** One key is freed; it returns with the registration after 65,536 more were freed. */
+    /**
+     * MR-4.1-5. One key is freed; it returns with the registration after 65,536 more were freed.
+     */
     @Test
     void freedKeyMayReturnAfterExactlyTheDocumentedDistance() {
         int[] draws = {0};

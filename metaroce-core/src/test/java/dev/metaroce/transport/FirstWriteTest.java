@@ -7,7 +7,7 @@ import dev.metaroce.testing.Pair;
 
 import org.junit.jupiter.api.Test;
 
-/** The plain course of things, without faults. */
+/** The plain course of things, without faults: MR-3.3-9, MR-4.1-1, MR-4.2-8. */
 class FirstWriteTest {
     private static final long SECOND = 1_000_000_000L;
 

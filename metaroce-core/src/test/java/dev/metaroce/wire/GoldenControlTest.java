@@ -115,6 +115,7 @@ class GoldenControlTest {
         assertThat(ControlMessage.denyCookie(memory, AT)).isEqualTo(COOKIE);
     }
 
+    /** MR-2.6-2. */
     @Test
     void release() {
         int[] finalPsn = {1, -1, 0x1020_3047, 99};
@@ -164,6 +165,7 @@ class GoldenControlTest {
         assertThat(ControlMessage.keepaliveAckEndpointId(memory, AT)).isEqualTo(ENDPOINT);
     }
 
+    /** MR-2.6-8. */
     @Test
     void reset() {
         int bytes =
@@ -178,6 +180,7 @@ class GoldenControlTest {
         assertThat(ControlMessage.resetIncarnation(memory, AT)).isEqualTo(0xB1B2_B3B4);
     }
 
+    /** MR-2.2-7. */
     @Test
     void disconnect() {
         int bytes =

@@ -257,7 +257,7 @@ class WellFormedTest {
             assertField(SamplePackets.DENY, ControlMessage.DENY_REASON_AT, code, deny);
             boolean reclaim = code >= 1 && code <= 3;
             assertField(SamplePackets.RECLAIM, ControlMessage.RECLAIM_REASON_AT, code, reclaim);
-            boolean reset = code >= 1 && code <= 5;
+            boolean reset = code >= 1 && code <= 6;
             assertField(SamplePackets.RESET, ControlMessage.RESET_REASON_AT, code, reset);
         }
     }

@@ -47,10 +47,8 @@ final class AddressCache {
             // Zones do not count in the equality of socket addresses, but they do for us.
             if (known != null
                     && address != null
-                    && (known == socket
-                            || (known.equals(socket)
-                                    && address.scopeId()
-                                            == Addresses.scopeOf(socket.getAddress())))) {
+                    && known.equals(socket)
+                    && address.scopeId() == Addresses.scopeOf(socket.getAddress())) {
                 return address;
             }
         }
@@ -65,7 +63,7 @@ final class AddressCache {
         for (int i = set * WAYS; i < set * WAYS + WAYS; i++) {
             NetAddress known = addresses[i];
             InetSocketAddress socket = sockets[i];
-            if (known != null && socket != null && (known == address || known.equals(address))) {
+            if (known != null && socket != null && known.equals(address)) {
                 return socket;
             }
         }

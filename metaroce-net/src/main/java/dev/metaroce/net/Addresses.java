@@ -24,6 +24,7 @@ import java.util.List;
  * <p>Stateless; any thread. Nothing here is for the hot path.
  */
 public final class Addresses {
+    //= MR-1.2-1
     /** The UDP port of MetaRoCE when none is given. */
     public static final int DEFAULT_PORT = 50_791;
 
@@ -229,7 +230,7 @@ public final class Addresses {
     /** Payload bytes per packet on a link of {@code linkMtu} bytes; see {@link #payloadMtuFor}. */
     static int payloadMtu(int linkMtu, boolean ipv4) {
         int room = linkMtu - (ipv4 ? IPV4_BYTES : IPV6_BYTES) - UDP_BYTES - PACKET_OVERHEAD_BYTES;
-        return Math.clamp(room / 64 * 64, PAYLOAD_BYTES_MIN, PAYLOAD_BYTES_MAX);
+        return Math.clamp(room - room % 64, PAYLOAD_BYTES_MIN, PAYLOAD_BYTES_MAX);
     }
 
     /**

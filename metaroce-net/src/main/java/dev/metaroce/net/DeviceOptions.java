@@ -21,6 +21,7 @@ public final class DeviceOptions {
     private final long seed;
     private final int socketBufferBytes;
     private final long spinNs;
+    private final long sleepNsMax;
 
     private DeviceOptions(Builder from) {
         bindHost = from.bindHost;
@@ -33,6 +34,7 @@ public final class DeviceOptions {
         seed = from.seed;
         socketBufferBytes = from.socketBufferBytes;
         spinNs = from.spinNs;
+        sleepNsMax = from.sleepNsMax;
     }
 
     /** A builder with the values for an ordinary endpoint. */
@@ -89,10 +91,18 @@ public final class DeviceOptions {
         return spinNs;
     }
 
+    /** Longest sleep of an idle driver, in nanoseconds. */
+    long sleepNsMax() {
+        return sleepNsMax;
+    }
+
     /** Collects options; {@link #build} makes the immutable form. */
     public static final class Builder {
         /** Short: on few cores the peer needs the time that spinning would take. */
         private static final long SPIN_NS_DEFAULT = 10_000;
+
+        /** So that a driver looks at its state now and then, whatever happens. */
+        private static final long SLEEP_NS_DEFAULT = 10_000_000;
 
         /** Sending sockets beyond one per path, to which a path in trouble can move. */
         private static final int SPARE_ROUTES = 2;
@@ -107,6 +117,7 @@ public final class DeviceOptions {
         private long seed;
         private int socketBufferBytes = NioPort.WANTED_BUFFER_BYTES;
         private long spinNs = SPIN_NS_DEFAULT;
+        private long sleepNsMax = SLEEP_NS_DEFAULT;
 
         private Builder() {}
 
@@ -189,6 +200,12 @@ public final class DeviceOptions {
         /** How long an idle driver goes on looking before it sleeps, 0..1 s in nanoseconds. */
         public Builder spinNs(long value) {
             spinNs = range("spinNs", value, 0, 1_000_000_000);
+            return this;
+        }
+
+        /** For tests: so long a sleep that a lost wake-up shows. */
+        Builder sleepNsMax(long value) {
+            sleepNsMax = value;
             return this;
         }
 

@@ -161,6 +161,7 @@ public final class FaultRelay implements AutoCloseable {
         }
     }
 
+    @SuppressWarnings("ThreadPriorityCheck") // yields for politeness, not for correctness
     private void rest() throws IOException {
         long waitNs = Math.min(store.untilDueNs(System.nanoTime()), IDLE_CHECK_NS);
         // The wake-up of a command or of the end may have been used up by the look before this.
@@ -229,7 +230,7 @@ public final class FaultRelay implements AutoCloseable {
                 return;
             }
             // Any port of the target's host will do: it may send from sockets of its own choice.
-            if (from != lastAnswerer) {
+            if (!from.equals(lastAnswerer)) {
                 if (!from.getAddress().equals(options.target().getAddress())) {
                     strangers++;
                     continue;
@@ -258,7 +259,7 @@ public final class FaultRelay implements AutoCloseable {
 
     private @Nullable RelayClient clientOf(InetSocketAddress from) {
         RelayClient last = lastClient;
-        if (from == lastFrom && last != null) {
+        if (last != null && from.equals(lastFrom)) {
             return last;
         }
         RelayClient client = clients.get(from);

@@ -313,6 +313,8 @@ public final class NioPort implements AutoCloseable {
         return n;
     }
 
+    /** The JDK gives the same object as long as the sender is the same. */
+    @SuppressWarnings("ReferenceEquality") // equality would not see zones
     private NetAddress sourceOf(InetSocketAddress from) {
         NetAddress last = lastSource;
         if (from == lastSocket && last != null) {

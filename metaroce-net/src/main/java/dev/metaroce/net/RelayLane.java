@@ -98,11 +98,8 @@ final class RelayLane {
         int bytes = packet.limit();
         received++;
         receivedBytes += bytes;
-        PacketFilter.Verdict verdict = PacketFilter.Verdict.PASS;
-        if (filter != PacketFilter.NONE) {
-            verdict = filter.onPacket(toTarget, packet, client.index);
-            packet.limit(bytes).position(0);
-        }
+        PacketFilter.Verdict verdict = filter.onPacket(toTarget, packet, client.index);
+        packet.limit(bytes).position(0);
         if (verdict == PacketFilter.Verdict.DROP) {
             dropped++;
         } else if (verdict == PacketFilter.Verdict.HOLD) {

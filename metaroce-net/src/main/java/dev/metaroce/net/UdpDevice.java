@@ -63,7 +63,7 @@ public final class UdpDevice implements AutoCloseable {
             warnings.addAll(port.warnings());
             DeviceLimits limits = fitLimits(options, bind.getAddress(), port, warnings);
             Engine engine = newEngine(options, limits);
-            UdpDriver driver = new UdpDriver(engine, port, options.driveMode(), options.spinNs());
+            UdpDriver driver = new UdpDriver(engine, port, options);
             RdmaDevice rdma = new RdmaDevice(engine, driver);
             driver.start();
             return new UdpDevice(rdma, port, options.driveMode(), warnings);
@@ -108,6 +108,7 @@ public final class UdpDevice implements AutoCloseable {
     }
 
     private static Engine newEngine(DeviceOptions options, DeviceLimits limits) {
+        //= MR-1.2-4
         int incarnation = (int) (System.currentTimeMillis() / INCARNATION_UNIT_MS);
         Rng rng;
         IntSupplier keys;
@@ -117,8 +118,10 @@ public final class UdpDevice implements AutoCloseable {
         } else {
             SecureRandom secure = new SecureRandom();
             rng = new Rng(secure.nextLong());
+            //= MR-6-1
             keys = secure::nextInt;
         }
+        //= MR-1.2-3
         long endpointId =
                 options.isSeeded()
                         ? rng.fork("endpoint").nextLong()

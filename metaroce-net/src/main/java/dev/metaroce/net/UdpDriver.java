@@ -39,9 +39,6 @@ public final class UdpDriver implements Driver {
     private static final int TX_RUNS_MAX = 64;
     private static final int TX_RUN_PACKETS_MAX = 64;
 
-    /** Longest sleep, so that a driver looks at its state now and then whatever happens. */
-    private static final long SLEEP_NS_MAX = 10_000_000;
-
     /** Deadlines nearer than this are awaited awake: a sleep has steps of a millisecond. */
     private static final long AWAKE_NS = 200_000;
 
@@ -70,6 +67,7 @@ public final class UdpDriver implements Driver {
     private final NioPort port;
     private final DriveMode mode;
     private final long spinNs;
+    private final long sleepNsMax;
     private final String name;
     private final DatagramSink sink;
     private final TxBatch batch = new TxBatch(TX_BATCH_BYTES, TX_RUNS_MAX, TX_RUN_PACKETS_MAX);
@@ -83,11 +81,12 @@ public final class UdpDriver implements Driver {
     private volatile @Nullable Throwable failure;
 
     /** A driver at rest; {@link #start} sets it going. */
-    UdpDriver(Engine engine, NioPort port, DriveMode mode, long spinNs) {
+    UdpDriver(Engine engine, NioPort port, DeviceOptions options) {
         this.engine = engine;
         this.port = port;
-        this.mode = mode;
-        this.spinNs = spinNs;
+        mode = options.driveMode();
+        spinNs = options.spinNs();
+        sleepNsMax = options.sleepNsMax();
         this.name = "metaroce-" + port.localAddress().getPort();
         this.sink = engine::onDatagram;
     }
@@ -109,7 +108,7 @@ public final class UdpDriver implements Driver {
         try {
             while (!closed) {
                 if (turn() == 0) {
-                    rest(SLEEP_NS_MAX);
+                    rest(sleepNsMax);
                 }
             }
         } catch (Throwable t) {
@@ -154,9 +153,10 @@ public final class UdpDriver implements Driver {
     }
 
     /** After a turn without work: looks again at once, yields, or sleeps, by what is due when. */
-    private void rest(long sleepNsMax) {
+    @SuppressWarnings("ThreadPriorityCheck") // yields for politeness, not for correctness
+    private void rest(long restNsMax) {
         long nowNs = System.nanoTime();
-        long waitNs = Math.min(untilDeadlineNs(nowNs), sleepNsMax);
+        long waitNs = Math.min(untilDeadlineNs(nowNs), restNsMax);
         if (waitNs <= 0) {
             return;
         }

@@ -9,6 +9,7 @@ import dev.metaroce.transport.ConnectionState;
 import dev.metaroce.transport.DeviceLimits;
 import dev.metaroce.util.Rng;
 
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -194,6 +195,22 @@ class LoopbackTransferTest {
 
             assertThat(pair.clientEnd.memory().mismatch(pair.serverEnd.memory())).isEqualTo(-1);
             assertThat(pair.serverEnd.count(CounterId.MALFORMED)).isPositive();
+        }
+    }
+
+    @Test
+    void aPauseBetweenConnectingAndTheFirstPostIsHarmless_J01() {
+        DeviceLimits limits = DeviceLimits.defaults().toBuilder().silenceNs(100_000_000L).build();
+        try (UdpPair pair = UdpPair.direct(DriveMode.INLINE, limits, MIB)) {
+            // the client stands still until the server has taken the unused grant back
+            while (pair.server.rdma().contextsInUse() > 0) {
+                pair.server.rdma().progress();
+            }
+            pair.write(1, 0, MIB);
+            pair.expectSends(1);
+
+            assertThat(pair.serverEnd.count(CounterId.GRANT_UNUSED)).isOne();
+            assertThat(pair.clientEnd.memory().mismatch(pair.serverEnd.memory())).isEqualTo(-1);
         }
     }
 }

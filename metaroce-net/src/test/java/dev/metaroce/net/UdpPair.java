@@ -164,10 +164,19 @@ final class UdpPair implements AutoCloseable {
     }
 
     private boolean holds(BooleanSupplier condition) {
-        return switch (mode) {
-            case THREAD -> Until.holds(condition, PATIENCE_NS);
-            case INLINE -> drive(condition);
-        };
+        BooleanSupplier over = () -> condition.getAsBoolean() || isFailed();
+        boolean inTime =
+                switch (mode) {
+                    case THREAD -> Until.holds(over, PATIENCE_NS);
+                    case INLINE -> drive(over);
+                };
+        return inTime && condition.getAsBoolean();
+    }
+
+    /** Nothing good can come any more. */
+    private boolean isFailed() {
+        Connection connection = clientEnd.connection;
+        return connection != null && connection.state() == ConnectionState.FAILED;
     }
 
     private boolean drive(BooleanSupplier condition) {

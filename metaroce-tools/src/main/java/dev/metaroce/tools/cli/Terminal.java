@@ -24,6 +24,7 @@ public final class Terminal {
     }
 
     /** True when both standard input and output are a terminal. */
+    @SuppressWarnings("SystemConsoleNull") // JDK 25 returns null again when there is no terminal
     public static boolean isInteractive() {
         java.io.Console console = System.console();
         return console != null && console.isTerminal();
@@ -44,6 +45,7 @@ public final class Terminal {
         out.flush();
     }
 
+    @SuppressWarnings("AnnotateFormatMethod") // the annotation is not worth a dependency
     public void line(String format, Object... arguments) {
         line(String.format(Locale.ROOT, format, arguments));
     }

@@ -48,9 +48,9 @@ import java.util.function.Function;
         mixinStandardHelpOptions = true,
         header = "Send a file through a lossy network, with both profiles, and compare.",
         description = {
-            "Sends a file into the memory of a second process through a relay that loses packets,",
-            "with profile S (one path, Go-Back-N) and with profile M (many paths, selective",
-            "acknowledgement); shows the life of the context id and compares hashes."
+            "Sends a file into the memory of a second process, through a relay that loses packets;",
+            "first with profile S (one path, Go-Back-N), then with profile M (many paths,",
+            "selective acknowledgement). Shows the life of the context id, compares hashes."
         })
 public final class DemoCommand implements Callable<Integer>, JsonReporter {
     private static final int LABEL_WIDTH = 24;

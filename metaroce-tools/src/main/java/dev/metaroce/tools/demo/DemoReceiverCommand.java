@@ -143,7 +143,7 @@ public final class DemoReceiverCommand implements Callable<Integer> {
 
     private static MemoryRegion allocate(ProtectionDomain domain, long bytes) {
         try {
-            MemorySegment memory = Arena.ofShared().allocate(Math.max(1, bytes), 4096);
+            MemorySegment memory = Arena.ofAuto().allocate(Math.max(1, bytes), 4096);
             return domain.register(memory.asSlice(0, bytes), Access.REMOTE_WRITE);
         } catch (OutOfMemoryError e) {
             throw ToolException.environment(

@@ -25,6 +25,8 @@ import dev.metaroce.verbs.QueuePair;
 import dev.metaroce.verbs.RdmaDevice;
 import dev.metaroce.wire.Profile;
 
+import org.jspecify.annotations.Nullable;
+
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
@@ -189,7 +191,7 @@ final class DemoSender implements AutoCloseable {
     }
 
     private DemoMessage answer(MessageChannel channel, Connection connection) {
-        DemoMessage[] got = new DemoMessage[1];
+        @Nullable DemoMessage[] got = new @Nullable DemoMessage[1];
         boolean came =
                 drive(
                         () -> {

@@ -15,7 +15,7 @@ record DevInfo(
         int wireVersion,
         int defaultPort,
         int defaultPerfPort,
-        Runtime runtime,
+        Host host,
         Limits limits,
         Memory memory,
         List<ProfileInfo> profiles,
@@ -24,7 +24,7 @@ record DevInfo(
         List<String> warnings) {
 
     /** The Java and the machine below. */
-    record Runtime(
+    record Host(
             String javaVersion,
             String vm,
             String os,
@@ -76,7 +76,8 @@ record DevInfo(
     /**
      * One interface that is up.
      *
-     * @param payloadMtu bytes per packet that fit it unfragmented, by address family
+     * @param payloadMtuIpv4 bytes per packet that fit it unfragmented over IPv4
+     * @param payloadMtuIpv6 the same over IPv6
      */
     record Link(
             String name,

@@ -93,7 +93,7 @@ public final class DevInfoCommand implements Callable<Integer>, JsonReporter {
                 WIRE_VERSION,
                 Addresses.DEFAULT_PORT,
                 PERF_PORT,
-                runtime(),
+                host(),
                 limits(limits),
                 new DevInfo.Memory(tableBytes, tableBytes / limits.contexts()),
                 profiles(limits),
@@ -114,8 +114,8 @@ public final class DevInfoCommand implements Callable<Integer>, JsonReporter {
         }
     }
 
-    private static DevInfo.Runtime runtime() {
-        return new DevInfo.Runtime(
+    private static DevInfo.Host host() {
+        return new DevInfo.Host(
                 System.getProperty("java.version"),
                 System.getProperty("java.vm.name"),
                 System.getProperty("os.name") + " " + System.getProperty("os.arch"),
@@ -218,12 +218,12 @@ public final class DevInfoCommand implements Callable<Integer>, JsonReporter {
                 info.wireVersion(),
                 info.defaultPort(),
                 info.defaultPerfPort());
-        DevInfo.Runtime runtime = info.runtime();
+        DevInfo.Host host = info.host();
         out.line("");
-        pair(out, "Java", runtime.javaVersion() + ", " + runtime.vm());
-        pair(out, "machine", runtime.os() + ", " + runtime.processors() + " processors");
-        pair(out, "largest heap", Terminal.bytes(runtime.heapMaxBytes()));
-        pair(out, "native access", runtime.nativeAccess() ? "allowed" : "not allowed");
+        pair(out, "Java", host.javaVersion() + ", " + host.vm());
+        pair(out, "machine", host.os() + ", " + host.processors() + " processors");
+        pair(out, "largest heap", Terminal.bytes(host.heapMaxBytes()));
+        pair(out, "native access", host.nativeAccess() ? "allowed" : "not allowed");
         showLimits(info.limits(), out);
         showMemory(info, out);
         showPorts(info, out);

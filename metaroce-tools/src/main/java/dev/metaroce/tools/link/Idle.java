@@ -25,6 +25,7 @@ public final class Idle {
      *
      * @param busy true while a measurement runs, so that this thread must not sleep
      */
+    @SuppressWarnings("ThreadPriorityCheck") // on few cores the peer needs what spinning would take
     public void pause(boolean busy) {
         turns++;
         if (turns < SPINS) {

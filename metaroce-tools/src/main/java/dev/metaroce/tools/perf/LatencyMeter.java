@@ -44,8 +44,8 @@ final class LatencyMeter {
                 messageBytes,
                 count,
                 elapsedS,
-                halfUs(minNs),
-                halfUs(maxNs),
+                halfUs((double) minNs),
+                halfUs((double) maxNs),
                 percentile(50),
                 halfUs(meanNs),
                 halfUs(stdevNs),
@@ -56,7 +56,7 @@ final class LatencyMeter {
     /** Never outside the exact extremes, although the histogram rounds. */
     private double percentile(double percent) {
         long ns = histogram.getValueAtPercentile(percent);
-        return halfUs(Math.clamp(ns, minNs, maxNs));
+        return halfUs((double) Math.clamp(ns, minNs, maxNs));
     }
 
     private static double halfUs(double ns) {

@@ -2,11 +2,18 @@ package dev.metaroce.tools.perf;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
 
-/** Test data that both ends can compute: byte i of a message follows from the seed and i. */
+/**
+ * Test data that both ends can compute: byte i of a message follows from the seed and i alone, so a
+ * short message is the beginning of a long one. No byte is 0, so that memory that was never written
+ * never looks right.
+ */
 final class Pattern {
-    private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED;
+    private static final ValueLayout.OfLong LONG =
+            ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
     private static final long GOLDEN = 0x9E37_79B9_7F4A_7C15L;
+    private static final long NO_ZERO_BYTE = 0x0101_0101_0101_0101L;
 
     private Pattern() {}
 
@@ -17,7 +24,7 @@ final class Pattern {
             memory.set(LONG, base + i, word(seed, i));
         }
         for (long i = whole; i < bytes; i++) {
-            memory.set(ValueLayout.JAVA_BYTE, base + i, tail(seed, i));
+            memory.set(ValueLayout.JAVA_BYTE, base + i, byteAt(seed, i));
         }
     }
 
@@ -26,7 +33,6 @@ final class Pattern {
      * right.
      *
      * @param from a multiple of 8
-     * @param bytes a multiple of 8, except at the end of the message
      */
     static boolean matches(MemorySegment memory, long base, long from, long bytes, long seed) {
         long whole = from + (bytes & -Long.BYTES);
@@ -36,21 +42,20 @@ final class Pattern {
             }
         }
         for (long i = whole; i < from + bytes; i++) {
-            if (memory.get(ValueLayout.JAVA_BYTE, base + i) != tail(seed, i)) {
+            if (memory.get(ValueLayout.JAVA_BYTE, base + i) != byteAt(seed, i)) {
                 return false;
             }
         }
         return true;
     }
 
-    /** Never 0, so that memory that was not written never looks right. */
-    private static byte tail(long seed, long i) {
-        return (byte) (word(seed, i) | 1);
+    private static byte byteAt(long seed, long i) {
+        return (byte) (word(seed, i & -Long.BYTES) >>> (i % Long.BYTES * Byte.SIZE));
     }
 
     private static long word(long seed, long i) {
         long z = (seed + i) * GOLDEN;
         z = (z ^ (z >>> 30)) * 0xBF58_476D_1CE4_E5B9L;
-        return z ^ (z >>> 27);
+        return (z ^ (z >>> 27)) | NO_ZERO_BYTE;
     }
 }

@@ -147,13 +147,15 @@ final class PerfClient implements AutoCloseable {
         for (InetSocketAddress target : targets) {
             tried.append(tried.isEmpty() ? "" : " or ").append(Endpoint.text(target));
         }
-        String hint =
-                reason.isEmpty()
-                        ? "start 'metaroce perf %s' there, or give its port with -p"
-                                .formatted(parameters.test().command())
-                        : reason;
+        double seconds = timeoutNs / 1e9;
+        if (reason.isEmpty() || reason.contains("no answer")) {
+            return ToolException.failed(
+                    ("no answer from %s within %.1f s: start 'metaroce perf %s' there, or give its"
+                                    + " port with -p")
+                            .formatted(tried, seconds, parameters.test().command()));
+        }
         return ToolException.failed(
-                "no answer from %s within %.1f s: %s".formatted(tried, timeoutNs / 1e9, hint));
+                "%s did not accept the test within %.1f s: %s".formatted(tried, seconds, reason));
     }
 
     private void allocate() {
@@ -250,18 +252,13 @@ final class PerfClient implements AutoCloseable {
 
     /** Waits for one message of the kind from every peer and notes the memory it tells. */
     private List<PerfMessage> answers(PerfMessage.Kind kind) {
-        PerfMessage[] got = new PerfMessage[peers.size()];
+        List<PerfMessage> got = new ArrayList<>();
+        List<Peer> owing = new ArrayList<>(peers);
         boolean all =
                 drive(
                         () -> {
-                            boolean complete = true;
-                            for (int i = 0; i < got.length; i++) {
-                                if (got[i] == null) {
-                                    got[i] = pollOf(peers.get(i), kind);
-                                }
-                                complete &= got[i] != null;
-                            }
-                            return complete;
+                            owing.removeIf(peer -> collect(peer, kind, got));
+                            return owing.isEmpty();
                         },
                         ANSWER_NS);
         if (!all) {
@@ -269,7 +266,12 @@ final class PerfClient implements AutoCloseable {
                     "the server did not say %s within %d s"
                             .formatted(kind, TimeUnit.NANOSECONDS.toSeconds(ANSWER_NS)));
         }
-        return List.of(got);
+        return got;
+    }
+
+    private static boolean collect(Peer peer, PerfMessage.Kind kind, List<PerfMessage> into) {
+        PerfMessage message = pollOf(peer, kind);
+        return message != null && into.add(message);
     }
 
     private static @Nullable PerfMessage pollOf(Peer peer, PerfMessage.Kind kind) {

@@ -26,7 +26,10 @@ public final class PerfCommand implements Runnable {
     }
 
     /** RDMA WRITE bandwidth. */
-    @Command(name = "write-bw", description = "RDMA WRITE bandwidth.")
+    @Command(
+            name = "write-bw",
+            description = "RDMA WRITE bandwidth.",
+            mixinStandardHelpOptions = true)
     static final class WriteBandwidth extends PerfTestCommand {
         WriteBandwidth() {
             super(PerfTest.WRITE_BW);
@@ -34,7 +37,10 @@ public final class PerfCommand implements Runnable {
     }
 
     /** RDMA WRITE latency. */
-    @Command(name = "write-lat", description = "RDMA WRITE latency, half of a ping-pong.")
+    @Command(
+            name = "write-lat",
+            description = "RDMA WRITE latency, half of a ping-pong.",
+            mixinStandardHelpOptions = true)
     static final class WriteLatency extends PerfTestCommand {
         WriteLatency() {
             super(PerfTest.WRITE_LAT);
@@ -42,7 +48,7 @@ public final class PerfCommand implements Runnable {
     }
 
     /** SEND bandwidth. */
-    @Command(name = "send-bw", description = "SEND bandwidth.")
+    @Command(name = "send-bw", description = "SEND bandwidth.", mixinStandardHelpOptions = true)
     static final class SendBandwidth extends PerfTestCommand {
         SendBandwidth() {
             super(PerfTest.SEND_BW);
@@ -50,7 +56,10 @@ public final class PerfCommand implements Runnable {
     }
 
     /** SEND latency. */
-    @Command(name = "send-lat", description = "SEND latency, half of a ping-pong.")
+    @Command(
+            name = "send-lat",
+            description = "SEND latency, half of a ping-pong.",
+            mixinStandardHelpOptions = true)
     static final class SendLatency extends PerfTestCommand {
         SendLatency() {
             super(PerfTest.SEND_LAT);

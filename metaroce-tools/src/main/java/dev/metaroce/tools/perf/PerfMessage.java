@@ -11,7 +11,8 @@ import java.util.Map;
  *
  * @param messageBytes size of the row's messages
  * @param pieceBytes payload bytes per packet, which both ends agreed on when they connected
- * @param verify the server is to compare its memory with the test data
+ * @param verify the row was measured and not a warm-up: the server is to compare its memory with
+ *     the test data
  * @param region memory of the sender of this message
  * @param report what the server saw
  */

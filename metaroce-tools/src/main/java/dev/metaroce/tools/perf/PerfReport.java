@@ -52,13 +52,17 @@ final class PerfReport {
         out.line(rule);
         String title = test.title() + " over MetaRoCE";
         out.line(" ".repeat((WIDTH - title.length()) / 2) + out.bold(title));
-        pair("Number of qps", c.qps(), "Profile", c.profile() + ", " + c.paths() + " paths");
+        pair("Number of qps", c.qps(), "Profile", c.profile() + ", " + paths(c));
         pair("TX depth", c.txDepth(), "Payload MTU", c.payloadMtu() + " B");
         pair("Initiators", c.initiators(), "Drive", c.drive());
         pair("Messages", amount(c), "Warm-up", c.warmUpS() + " s");
         pair("Local address", c.localAddress(), "Remote address", c.remoteAddress());
         out.line(rule);
         out.line(columns());
+    }
+
+    private static String paths(Configuration c) {
+        return Integer.valueOf(1).equals(c.paths()) ? "1 path" : c.paths() + " paths";
     }
 
     private static String amount(Configuration c) {
@@ -69,7 +73,7 @@ final class PerfReport {
 
     private void pair(String a, @Nullable Object x, String b, @Nullable Object y) {
         if (out != null) {
-            out.line(" %-16s : %-34s %-14s : %s", a, x, b, y);
+            out.line(" %-16s : %-34s %-14s : %s", a, String.valueOf(x), b, String.valueOf(y));
         }
     }
 
@@ -120,15 +124,21 @@ final class PerfReport {
     private void print(BandwidthRow r, long again, double share) {
         if (out != null) {
             out.line(
-                    " %-10d %-14d %-18.2f  %-20.2f  %-15.6f %-14d %.3f",
+                    " %-10d %-14d %-18.2f  %-20.2f  %-15s %-14d %.3f",
                     r.messageBytes(),
                     r.iterations(),
                     gbits ? r.bwPeakGbps() : r.bwPeakMibS(),
                     gbits ? r.bwAverageGbps() : r.bwAverageMibS(),
-                    r.msgRateMpps(),
+                    rate(r.msgRateMpps()),
                     again,
                     share);
         }
+    }
+
+    /** Few large messages per second must not become 0.000000, or nothing adds up. */
+    private static String rate(double millionPerSecond) {
+        String format = millionPerSecond < 0.001 ? "%.4e" : "%.6f";
+        return String.format(Locale.ROOT, format, millionPerSecond);
     }
 
     private void print(LatencyRow r) {

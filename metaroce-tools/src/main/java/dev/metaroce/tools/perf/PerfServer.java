@@ -23,7 +23,7 @@ import java.util.concurrent.TimeUnit;
  */
 final class PerfServer {
     /** A client whose packets stopped for so long in the middle of its run is gone. */
-    private static final long SILENCE_NS = TimeUnit.SECONDS.toNanos(30);
+    private static final long SILENCE_NS = TimeUnit.SECONDS.toNanos(10);
 
     private final RdmaDevice device;
     private final EventTally events;

@@ -188,9 +188,11 @@ final class PerfSession {
         if (test == PerfTest.SEND_BW) {
             repostReceives();
         }
-        Boolean intact = verifies && !test.isLatency() ? isIntact() : null;
+        Boolean intact = (verifies && !test.isLatency()) ? isIntact() : null;
         CounterSnapshot row = snapshot().since(rowStart);
-        server.onRowEnd(peer, messageBytes, row.get(CounterId.DATA_ACCEPTED), intact);
+        if (verifies) {
+            server.onRowEnd(peer, messageBytes, row.get(CounterId.DATA_ACCEPTED), intact);
+        }
         peer.channel.send(
                 PerfMessage.report(
                         new PerfMessage.ServerReport(

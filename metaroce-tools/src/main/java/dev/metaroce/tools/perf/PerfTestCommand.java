@@ -18,7 +18,6 @@ import org.jspecify.annotations.Nullable;
 
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
 import tools.jackson.databind.node.ObjectNode;
@@ -39,12 +38,6 @@ abstract class PerfTestCommand implements Callable<Integer>, JsonReporter {
     private final PerfTest test;
     @Spec private CommandSpec spec;
     @Mixin private PerfOptions options;
-
-    @Option(
-            names = {"-h", "--help"},
-            usageHelp = true,
-            description = "Show this help.")
-    private boolean help;
 
     private @Nullable PerfReport report;
 
@@ -247,7 +240,7 @@ abstract class PerfTestCommand implements Callable<Integer>, JsonReporter {
     private static void checkFigures(PerfClient.Measured measured) {
         BandwidthRow bandwidth = measured.bandwidth();
         LatencyRow latency = measured.latency();
-        if (bandwidth != null && !bandwidth.addsUp() || latency != null && !latency.addsUp()) {
+        if ((bandwidth != null && !bandwidth.addsUp()) || (latency != null && !latency.addsUp())) {
             throw ToolException.failed(
                     "the figures contradict each other, which is a bug of this tool: "
                             + (bandwidth != null ? bandwidth : latency));

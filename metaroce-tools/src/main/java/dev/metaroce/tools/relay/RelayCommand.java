@@ -260,6 +260,7 @@ public final class RelayCommand implements Callable<Integer>, JsonReporter {
     }
 
     private void await(FaultRelay relay) {
+        RelayStats told = null;
         CountDownLatch interrupted = new CountDownLatch(1);
         // The hook prints, not the main thread: after the interrupt the JVM waits only for hooks.
         Thread atInterrupt =
@@ -278,7 +279,11 @@ public final class RelayCommand implements Callable<Integer>, JsonReporter {
                 if (nowNs - endNs >= 0) {
                     break;
                 }
-                printStatus(relay.stats());
+                RelayStats stats = relay.stats();
+                if (!stats.equals(told)) {
+                    told = stats;
+                    printStatus(stats);
+                }
                 waitNs = Math.min(endNs - nowNs, TimeUnit.SECONDS.toNanos(STATUS_SECONDS));
             }
         } catch (InterruptedException e) {

@@ -9,7 +9,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import tools.jackson.databind.JsonNode;
@@ -279,6 +278,25 @@ class PerfIT {
     }
 
     @Test
+    void aSecondClientIsToldThatTheServerIsBusy() {
+        try (Tool server = server("write-bw")) {
+            String port = server.awaitPort() + "";
+            try (Tool first = perf("write-bw", "127.0.0.1", "-p", port, "-D", "100");
+                    Tool second = awaitHeaderThenStart(first, port)) {
+                assertThat(second.awaitExit(30)).as(second::toString).isEqualTo(1);
+                assertThat(second.err())
+                        .contains("127.0.0.1:" + port)
+                        .contains("it is serving another client");
+            }
+        }
+    }
+
+    private static Tool awaitHeaderThenStart(Tool first, String port) {
+        first.awaitOut("#bytes", 30);
+        return perf("write-bw", "127.0.0.1", "-p", port, "--timeout", "1");
+    }
+
+    @Test
     void aTakenPortIsNamedWithAddressAndCause() throws Exception {
         try (DatagramSocket taken = new DatagramSocket(0, InetAddress.ofLiteral("127.0.0.1"));
                 Tool server =
@@ -383,12 +401,12 @@ class PerfIT {
     }
 
     @ParameterizedTest
-    @EnumSource(PerfTest.class)
-    void aServerWhoseClientIsKilledEndsWithAReason(PerfTest test) {
-        try (Tool server = server(test.command());
+    @ValueSource(strings = {"write-bw", "send-lat"})
+    void aServerWhoseClientIsKilledEndsWithAReason(String test) {
+        try (Tool server = server(test);
                 Tool client =
                         perf(
-                                test.command(),
+                                test,
                                 "127.0.0.1",
                                 "-p",
                                 server.awaitPort() + "",

@@ -67,6 +67,17 @@ class PerfParametersTest {
     }
 
     @Test
+    void aShortMessageIsTheBeginningOfALongOne() {
+        MemorySegment memory = Arena.ofAuto().allocate(100);
+        Pattern.fill(memory, 0, 100, 5);
+
+        for (int bytes = 0; bytes <= 100; bytes++) {
+            assertThat(Pattern.matches(memory, 0, 0, bytes, 5)).isTrue();
+        }
+        assertThat(Pattern.matches(memory, 0, 0, 1, 6)).isFalse();
+    }
+
+    @Test
     void thePatternNoticesAnyChangedByteAndEmptyMemory() {
         for (long bytes : new long[] {1, 7, 8, 9, 63, 1000}) {
             MemorySegment memory = Arena.ofAuto().allocate(bytes + 3);

@@ -49,8 +49,8 @@ class RelayIT {
                 assertThat(row.get("data_intact").asBoolean()).isTrue();
                 assertThat(row.get("retransmitted_packets").asLong()).isPositive();
             }
-            // The interrupt that Ctrl-C sends.
-            relay.process().destroy();
+            // A request to end, as Ctrl-C is one; Process.destroy would close the streams too.
+            relay.process().toHandle().destroy();
             relay.awaitExit(10);
             assertThat(relay.out())
                     .containsPattern("dropped +[1-9][0-9,]* +[1-9]")

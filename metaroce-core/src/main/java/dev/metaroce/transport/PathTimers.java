@@ -1,0 +1,93 @@
+package dev.metaroce.transport;
+
+import dev.metaroce.event.CounterId;
+import dev.metaroce.event.EventId;
+import dev.metaroce.path.PathHealth;
+
+/**
+ * Time on the paths of a lease: when to look again, what to do about a path that does not answer.
+ * Owner: the engine thread.
+ */
+final class PathTimers {
+    private final DeviceState device;
+    private final DeviceLimits limits;
+
+    PathTimers(DeviceState device) {
+        this.device = device;
+        limits = device.limits;
+    }
+
+    /** When the lease must be looked at again. */
+    long leaseDeadlineNs(long nowNs, TransportConnection c, TxLease lease) {
+        long next = Long.MAX_VALUE / 2;
+        boolean quiet = true;
+        for (int i = 0; i < lease.pathCount; i++) {
+            TxPath path = lease.paths[i];
+            if (path.state.inFlight() > 0) {
+                next = Math.min(next, probeDeadlineNs(path) - nowNs);
+            }
+            if (path.hasDeferred()) {
+                next = Math.min(next, path.deferredUntilNs() - nowNs);
+            }
+            if (!path.isAllAcked()) {
+                quiet = false;
+                next = Math.min(next, path.unaSinceNs() + limits.giveUpNs() - nowNs);
+            }
+        }
+        long pauseNs = lease.pacer.nextSendNs(nowNs) - nowNs;
+        if (pauseNs > 0) {
+            next = Math.min(next, pauseNs);
+        }
+        if (quiet && !c.hasUnsent()) {
+            next = Math.min(next, c.idleSinceNs + limits.lingerNs() - nowNs);
+        }
+        return nowNs + next;
+    }
+
+    /** Why no more progress is to be expected; empty when there is none to miss. */
+    String whyStuck(long nowNs, TransportConnection c, TxLease lease) {
+        for (int i = 0; i < lease.pathCount; i++) {
+            TxPath path = lease.paths[i];
+            //= MR-3.3-12
+            if (!path.isAllAcked() && nowNs - path.unaSinceNs() >= limits.giveUpNs()) {
+                return nowNs - c.heardNs >= limits.giveUpNs() / 2
+                        ? "the peer was alive and went silent"
+                        : "the peer answers, but packets with "
+                                + path.bytes(path.una())
+                                + " bytes of payload do not get through";
+            }
+        }
+        return "";
+    }
+
+    private long probeDeadlineNs(TxPath path) {
+        return path.state.probeDeadlineNs(limits.rtoFloorNs(), limits.ackDelayNs());
+    }
+
+    /** A timer of the lease expired: looks whether it was this path's. */
+    void onPathTimer(long nowNs, TxLease lease, int pathId) {
+        TxPath path = lease.paths[pathId];
+        if (path.hasDeferred() && path.deferredUntilNs() - nowNs <= 0) {
+            path.resumeDeferred();
+        }
+        if (path.state.inFlight() == 0 || probeDeadlineNs(path) - nowNs > 0) {
+            return;
+        }
+        //= MR-4.3-3
+        path.state.onTimeout(nowNs);
+        path.probeWanted = true;
+        if (path.state.timeouts() > 1) {
+            device.counters.increment(CounterId.RTO_FIRED);
+            path.state.congestion().onTimeout(nowNs);
+        }
+        if (PathHealth.shouldReroute(path.state)) {
+            //= MR-4.3-4
+            int from = path.state.route();
+            int to = PathHealth.nextRoute(lease.states, lease.pathCount, from, limits.routes());
+            path.state.moveTo(to, TxLease.FEWEST_PACKETS);
+            path.markAllLost();
+            device.counters.increment(CounterId.REROUTES);
+            device.event(nowNs, EventId.PATH_REROUTED, pathId, from, to);
+        }
+    }
+}
