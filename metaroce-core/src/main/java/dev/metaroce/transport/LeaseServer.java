@@ -172,11 +172,7 @@ final class LeaseServer {
 
     private @Nullable Profile profile() {
         //= MR-3.4-8
-        int common = request.profileMask & limits.profiles();
-        if ((common & 2) != 0) {
-            return Profile.M;
-        }
-        return (common & 1) != 0 ? Profile.S : null;
+        return Profile.best(request.profileMask & limits.profiles());
     }
 
     private @Nullable TransportConnection connectionOf(long nowNs, NetAddress source) {
