@@ -115,6 +115,11 @@ final class LeaseServer {
         if (peers.isNew(peer)) {
             retireOlder(nowNs, source);
         }
+        if (peers.incarnation(peer) != request.incarnation) {
+            // A late request of a process that has restarted since.
+            deny(nowNs, source, DenyReason.FINISHED, 0);
+            return;
+        }
         int cid = granted(peer, request.nonce);
         if (cid >= 0) {
             //= MR-3.4-1
@@ -167,11 +172,7 @@ final class LeaseServer {
 
     private @Nullable Profile profile() {
         //= MR-3.4-8
-        int common = request.profileMask & limits.profiles();
-        if ((common & 2) != 0) {
-            return Profile.M;
-        }
-        return (common & 1) != 0 ? Profile.S : null;
+        return Profile.best(request.profileMask & limits.profiles());
     }
 
     private @Nullable TransportConnection connectionOf(long nowNs, NetAddress source) {
@@ -569,9 +570,8 @@ final class LeaseServer {
             TransportConnection c = device.connection(i);
             //= MR-3.4-3
             if (c != null
-                    && c.peer.equals(source)
                     && c.established
-                    && c.peerEndpointId != request.endpointId
+                    && (c.peer.equals(source) || c.peerEndpointId == request.endpointId)
                     && request.incarnation - c.peerIncarnation > 0) {
                 if (c.rxCid >= 0) {
                     expire(nowNs, c.rxCid, CounterId.RETIRED);

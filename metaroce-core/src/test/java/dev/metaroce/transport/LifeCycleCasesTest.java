@@ -85,7 +85,7 @@ class LifeCycleCasesTest {
         pair.lab.advance(MS);
 
         assertThat(pair.client.count(CounterId.ACKS_STALE)).isEqualTo(stale + 1);
-        // Sooner than by time-out: the client says at once that it does not want it.
+        // The client tells the server at once; without a word it would come back by time-out.
         assertThat(pair.server.device.contextsInUse()).isEqualTo(1);
         second.fill(new Rng(3));
         Pair.must(
