@@ -569,6 +569,8 @@ final class LeaseClient {
         if (c.isEnded()) {
             return;
         }
+        // First the state, then the flush: whoever polls a flushed request can ask what it means.
+        c.state(last);
         for (Stream stream : c.streams()) {
             stream.fail(firstStatus);
         }
@@ -576,7 +578,6 @@ final class LeaseClient {
         server.forget(nowNs, c);
         connections.unbind(c);
         device.remove(c);
-        c.state(last);
     }
 
     // Time

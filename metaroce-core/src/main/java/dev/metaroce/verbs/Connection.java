@@ -23,6 +23,10 @@ public final class Connection {
         return transport;
     }
 
+    /**
+     * The state. CLOSED and FAILED are set before the work that is left is flushed, so that a
+     * poller of a flushed request can ask why; its completion may come a moment after the state.
+     */
     public ConnectionState state() {
         return transport.state();
     }
