@@ -1,6 +1,5 @@
 package dev.metaroce.tools.demo;
 
-import dev.metaroce.tools.link.Endpoint;
 import dev.metaroce.transport.DeviceLimits;
 
 import java.util.Map;
@@ -22,11 +21,16 @@ record DemoMessage(
     /** The service id of the demo receiver: "demo". */
     static final long SERVICE = 0x6465_6D6FL;
 
-    /** Ten times the usual: two programs that have just started do not keep each other busy yet. */
+    /** Longer than usual: two programs that have just started are slow for a moment. */
     private static final long LINGER_NS = 100_000_000;
+
+    private static final long GRANT_UNUSED_NS = 1_000_000_000;
 
     /** Limits of both ends of the demo. */
     static DeviceLimits limits() {
-        return Endpoint.limits().toBuilder().lingerNs(LINGER_NS).build();
+        return DeviceLimits.defaults().toBuilder()
+                .lingerNs(LINGER_NS)
+                .grantUnusedNs(GRANT_UNUSED_NS)
+                .build();
     }
 }

@@ -106,7 +106,7 @@ public final class DevInfoCommand implements Callable<Integer>, JsonReporter {
     private static long tableBytes() {
         try (dev.metaroce.tools.link.Endpoint endpoint =
                 dev.metaroce.tools.link.Endpoint.open(
-                        dev.metaroce.tools.link.Endpoint.options()
+                        dev.metaroce.net.DeviceOptions.builder()
                                 .port(0)
                                 .driveMode(dev.metaroce.net.DriveMode.INLINE)
                                 .build())) {

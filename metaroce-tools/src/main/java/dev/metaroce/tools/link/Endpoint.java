@@ -5,7 +5,6 @@ import dev.metaroce.net.DeviceOptions;
 import dev.metaroce.net.NetSetupException;
 import dev.metaroce.net.UdpDevice;
 import dev.metaroce.tools.cli.ToolException;
-import dev.metaroce.transport.DeviceLimits;
 import dev.metaroce.verbs.RdmaDevice;
 
 import java.io.IOException;
@@ -33,25 +32,10 @@ public final class Endpoint implements AutoCloseable {
         }
     }
 
-    private static final long GRANT_UNUSED_NS = 1_000_000_000;
-
     private final UdpDevice device;
 
     private Endpoint(UdpDevice device) {
         this.device = device;
-    }
-
-    /**
-     * Options to start from. A process that has just started is slow for a moment, so a grant may
-     * stay unused longer than between programs that run already.
-     */
-    public static DeviceOptions.Builder options() {
-        return DeviceOptions.builder().limits(limits());
-    }
-
-    /** The limits of {@link #options}. */
-    public static DeviceLimits limits() {
-        return DeviceLimits.defaults().toBuilder().grantUnusedNs(GRANT_UNUSED_NS).build();
     }
 
     /** Opens the device; its address, port and limits are in the options. */
