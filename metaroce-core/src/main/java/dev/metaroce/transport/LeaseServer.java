@@ -22,6 +22,12 @@ import java.util.Arrays;
  * contexts back. Every answer can be given again from saved state. Owner: the engine thread.
  */
 final class LeaseServer {
+    /** Times of contexts are kept in steps of this many nanoseconds. */
+    private static final long COARSE_NS = 4096;
+
+    /** How often a silent holder is asked before its context is taken back. */
+    private static final int KEEPALIVES = 4;
+
     private static final long RECLAIM_DEADLINE_NS = 60_000_000_000L;
     private static final long RECLAIM_REPEAT_NS = 20_000_000;
     private static final long WAITER_SILENCE_NS = 2_000_000_000;
@@ -109,6 +115,11 @@ final class LeaseServer {
         if (peers.isNew(peer)) {
             retireOlder(nowNs, source);
         }
+        if (peers.incarnation(peer) != request.incarnation) {
+            // A late request of a process that has restarted since.
+            deny(nowNs, source, DenyReason.FINISHED, 0);
+            return;
+        }
         int cid = granted(peer, request.nonce);
         if (cid >= 0) {
             //= MR-3.4-1
@@ -161,11 +172,7 @@ final class LeaseServer {
 
     private @Nullable Profile profile() {
         //= MR-3.4-8
-        int common = request.profileMask & limits.profiles();
-        if ((common & 2) != 0) {
-            return Profile.M;
-        }
-        return (common & 1) != 0 ? Profile.S : null;
+        return Profile.best(request.profileMask & limits.profiles());
     }
 
     private @Nullable TransportConnection connectionOf(long nowNs, NetAddress source) {
@@ -563,9 +570,8 @@ final class LeaseServer {
             TransportConnection c = device.connection(i);
             //= MR-3.4-3
             if (c != null
-                    && c.peer.equals(source)
                     && c.established
-                    && c.peerEndpointId != request.endpointId
+                    && (c.peer.equals(source) || c.peerEndpointId == request.endpointId)
                     && request.incarnation - c.peerIncarnation > 0) {
                 if (c.rxCid >= 0) {
                     expire(nowNs, c.rxCid, CounterId.RETIRED);
@@ -578,13 +584,17 @@ final class LeaseServer {
 
     // Timers
 
+    /** The next look at a holder: when it may have been silent for too long. */
     private void armLife(long nowNs, int cid) {
+        long silenceNs = contexts.silenceNs(cid, nowNs);
+        long limitNs = limits.silenceNs();
         long waitNs =
-                pool.state(cid) == SlotState.GRANTED
-                        ? limits.grantUnusedNs()
-                        : contexts.has(cid, RxContexts.KEEPALIVE_ASKED)
-                                ? limits.silenceNs() / 4
-                                : limits.silenceNs();
+                silenceNs < limitNs
+                        ? limitNs - silenceNs
+                        : Math.min(limitNs / KEEPALIVES + 1, 2 * limitNs - silenceNs);
+        if (pool.state(cid) == SlotState.GRANTED) {
+            waitNs = Math.min(waitNs, limits.grantUnusedNs());
+        }
         device.timers.set(DeviceState.LIFE_TIMERS + cid, nowNs + waitNs);
     }
 
@@ -605,7 +615,7 @@ final class LeaseServer {
         }
         long silenceNs = contexts.silenceNs(cid, nowNs);
         boolean unused = pool.state(cid) == SlotState.GRANTED;
-        boolean tooLong = unused && silenceNs >= limits.grantUnusedNs() - 4096 && isShort();
+        boolean tooLong = unused && silenceNs >= limits.grantUnusedNs() - COARSE_NS && isShort();
         //= MR-3.3-5
         if (tooLong || silenceNs >= 2 * limits.silenceNs()) {
             if (unused) {
@@ -615,7 +625,7 @@ final class LeaseServer {
             expire(nowNs, cid, unused ? CounterId.GRANT_UNUSED : CounterId.EXPIRED);
             return;
         }
-        if (silenceNs >= limits.silenceNs() - 4096) {
+        if (silenceNs >= limits.silenceNs() - COARSE_NS) {
             sendKeepalive(cid);
         }
         armLife(nowNs, cid);

@@ -32,7 +32,8 @@ final class PeerTable {
     }
 
     /**
-     * The entry of an endpoint, made when it is new.
+     * The entry of an endpoint, made when it is new. An endpoint that restarted starts its nonces
+     * anew; an older incarnation than the one known changes nothing.
      *
      * @return its number, or -1 when every entry it could take is in use
      */
@@ -52,9 +53,16 @@ final class PeerTable {
         for (int at = first; at < first + WAYS; at++) {
             if (known[at] && endpointId[at] == id) {
                 usedAt[at] = ++clock;
-                newest = -1;
-                address[at] = from;
-                incarnation[at] = newIncarnation;
+                int younger = newIncarnation - incarnation[at];
+                newest = younger > 0 ? at : -1;
+                if (younger > 0) {
+                    newestNonce[at] = 0;
+                    seenNonces[at] = 0;
+                    incarnation[at] = newIncarnation;
+                }
+                if (younger >= 0) {
+                    address[at] = from;
+                }
                 return at;
             }
             //= MR-3.4-14
@@ -129,7 +137,7 @@ final class PeerTable {
         return incarnation[peer];
     }
 
-    /** True when the last {@link #enter} made this entry. */
+    /** True when the last {@link #enter} made this entry, or found that its endpoint restarted. */
     boolean isNew(int peer) {
         return peer == newest;
     }

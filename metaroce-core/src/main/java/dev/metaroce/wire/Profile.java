@@ -28,6 +28,11 @@ public enum Profile {
         return code;
     }
 
+    /** The most capable profile of a mask, or null when it has none that this version knows. */
+    public static @Nullable Profile best(int mask) {
+        return (mask & M.code) != 0 ? M : (mask & S.code) != 0 ? S : null;
+    }
+
     /** The profile with this code, or null for every code this version does not know. */
     public static @Nullable Profile of(int code) {
         return (code & -BY_CODE.length) == 0 ? BY_CODE[code] : null;

@@ -80,9 +80,9 @@ public final class Lab {
         private Node(int number, DeviceLimits limits, EventSink events) {
             this.number = number;
             address = NetAddress.ofIpv4(0x0A00_0000 + number, 50_791);
-            Rng own = rng.fork("node " + number);
+            Rng own = rng.fork("node " + number + " process " + ++incarnations);
             Rng keys = own.fork("keys");
-            EndpointIdentity identity = new EndpointIdentity(own.nextLong(), ++incarnations);
+            EndpointIdentity identity = new EndpointIdentity(own.nextLong(), incarnations);
             engine =
                     new Engine(
                             limits,
@@ -416,16 +416,27 @@ public final class Lab {
     }
 
     /**
-     * Runs until the condition holds; false when the virtual time ran out or nothing can happen.
+     * Runs until the condition holds; false when the virtual time ran out or nothing can happen in
+     * it.
      */
     public boolean driveUntil(BooleanSupplier condition, long maxNs) {
         long end = nowNs + maxNs;
         while (!condition.getAsBoolean()) {
-            if (nowNs - end > 0 || !step()) {
+            if (nextEventNs() - end > 0 || !step()) {
                 return condition.getAsBoolean();
             }
         }
         return true;
+    }
+
+    /** When the next packet arrives, or the next deadline is; now, when work was posted. */
+    private long nextEventNs() {
+        if (!rung.isEmpty()) {
+            return nowNs;
+        }
+        Packet next = wire.peek();
+        long deadlineNs = deadlines.nextDeadlineNs();
+        return next == null ? deadlineNs : Math.min(next.dueNs, deadlineNs);
     }
 
     /** As {@link #driveUntil}, but a test fails with the last packets when it does not hold. */
@@ -436,21 +447,13 @@ public final class Lab {
         }
     }
 
-    /** Lets virtual time pass. */
+    /** Lets virtual time pass, no more and no less. */
     public void advance(long ns) {
         long end = nowNs + ns;
         while (nextEventNs() <= end && step()) {
             // Each step is one event; those after the end stay for later.
         }
         nowNs = Math.max(nowNs, end);
-    }
-
-    private long nextEventNs() {
-        if (!rung.isEmpty()) {
-            return nowNs;
-        }
-        Packet next = wire.peek();
-        return Math.min(next == null ? Long.MAX_VALUE : next.dueNs, deadlines.nextDeadlineNs());
     }
 
     /** The last packets of the run, oldest first. */

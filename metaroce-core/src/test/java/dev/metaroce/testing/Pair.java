@@ -26,6 +26,7 @@ import java.util.List;
 public final class Pair {
     public static final long SERVICE = 7;
     private static final int DEPTH = 512;
+    private static final int DIALS = 4;
 
     public final Lab lab;
     public final Lab.Node client;
@@ -46,8 +47,8 @@ public final class Pair {
 
         private End(Lab.Node node, int streams, long regionBytes) {
             domain = node.device.allocProtectionDomain();
-            sendQueue = node.device.createCompletionQueue(streams * DEPTH);
-            receiveQueue = node.device.createCompletionQueue(streams * DEPTH);
+            sendQueue = node.device.createCompletionQueue(DIALS * streams * DEPTH);
+            receiveQueue = node.device.createCompletionQueue(DIALS * streams * DEPTH);
             MemorySegment memory = Arena.ofAuto().allocate(Math.max(1, regionBytes), 64);
             region =
                     domain.register(
@@ -117,6 +118,17 @@ public final class Pair {
                 () -> clientEnd.connection.state() == ConnectionState.OPEN,
                 10_000_000_000L);
         return this;
+    }
+
+    /**
+     * Connects once more, with regions and queues of its own at the client; the server's end gets
+     * the new queue pairs behind those of the first connection.
+     */
+    public End dialAgain() {
+        int streams = clientEnd.pairs.size();
+        End again = new End(client, streams, clientEnd.region.length());
+        again.addPairs(client.device.connect(server.address, SERVICE, new byte[0]), streams);
+        return again;
     }
 
     /** Posts a WRITE from the client's region to the same place of the server's. */

@@ -213,7 +213,9 @@ final class UdpPair implements AutoCloseable {
                     clientEnd.poll();
                     return clientEnd.sends.size() >= count;
                 });
-        assertThat(clientEnd.sends).allMatch(wc -> wc.status() == WcStatus.SUCCESS);
+        assertThat(clientEnd.sends)
+                .as(this::describe)
+                .allMatch(wc -> wc.status() == WcStatus.SUCCESS);
     }
 
     /** Waits for {@code count} receive completions of the server in all, every one good. */
@@ -224,7 +226,9 @@ final class UdpPair implements AutoCloseable {
                     serverEnd.poll();
                     return serverEnd.receives.size() >= count;
                 });
-        assertThat(serverEnd.receives).allMatch(wc -> wc.status() == WcStatus.SUCCESS);
+        assertThat(serverEnd.receives)
+                .as(this::describe)
+                .allMatch(wc -> wc.status() == WcStatus.SUCCESS);
     }
 
     /** Both ends for a failure message. */

@@ -2,9 +2,6 @@ package dev.metaroce.tools.demo;
 
 import dev.metaroce.event.CounterId;
 import dev.metaroce.net.FaultRelay;
-import dev.metaroce.net.Faults;
-import dev.metaroce.net.NetSetupException;
-import dev.metaroce.net.RelayOptions;
 import dev.metaroce.net.RelayStats;
 import dev.metaroce.tools.cli.Digest;
 import dev.metaroce.tools.cli.ExitCode;
@@ -13,6 +10,7 @@ import dev.metaroce.tools.cli.JsonReporter;
 import dev.metaroce.tools.cli.Numbers;
 import dev.metaroce.tools.cli.Terminal;
 import dev.metaroce.tools.cli.ToolException;
+import dev.metaroce.tools.link.LossyLink;
 import dev.metaroce.verbs.RdmaDevice;
 import dev.metaroce.wire.Profile;
 
@@ -30,8 +28,6 @@ import tools.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -181,9 +177,8 @@ public final class DemoCommand implements Callable<Integer>, JsonReporter {
             out.line(out.bold(what));
         }
         LifeLine lifeLine = new LifeLine(out, out != null && Progress.hasBar());
-        Faults faults = Faults.builder().dropRate(loss).build();
         try (ReceiverProcess receiver = ReceiverProcess.start(profile, data.byteSize());
-                FaultRelay relay = openRelay(receiver.port(), faults);
+                FaultRelay relay = LossyLink.open(receiver.port(), loss, seed);
                 DemoSender sender = new DemoSender(profile, lifeLine, receiver)) {
             receiver.follow(lifeLine);
             DemoSender.Outcome outcome;
@@ -194,20 +189,6 @@ public final class DemoCommand implements Callable<Integer>, JsonReporter {
             }
             lifeLine.showAll();
             return result(profile, outcome, relay.stats(), data.byteSize(), hash);
-        }
-    }
-
-    private FaultRelay openRelay(int port, Faults faults) {
-        InetAddress loopback = InetAddress.ofLiteral("127.0.0.1");
-        RelayOptions options =
-                RelayOptions.between(
-                                new InetSocketAddress(loopback, 0),
-                                new InetSocketAddress(loopback, port))
-                        .withFaults(seed, faults, faults);
-        try {
-            return FaultRelay.start(options);
-        } catch (NetSetupException e) {
-            throw ToolException.environment(String.valueOf(e.getMessage()));
         }
     }
 

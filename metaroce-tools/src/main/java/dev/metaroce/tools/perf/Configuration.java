@@ -9,6 +9,7 @@ import org.jspecify.annotations.Nullable;
  * @param messageBytes null with {@code -a}
  * @param iterations messages per queue pair; null with a duration
  * @param payloadMtu bytes per packet agreed by both ends; null before they met
+ * @param relayLossPercent dropped in each direction by a relay in between; null without one
  * @param paths of the lease; null before they met
  */
 record Configuration(
@@ -26,6 +27,7 @@ record Configuration(
         int payloadMtuLimit,
         String drive,
         boolean serverStartedByClient,
+        @Nullable Double relayLossPercent,
         @Nullable String localAddress,
         @Nullable String remoteAddress,
         int contextsOffered,

@@ -112,6 +112,15 @@ final class PerfOptions {
             description = "Start the server too, in a second Java process on this machine.")
     boolean self;
 
+    @Option(
+            names = "--loss",
+            paramLabel = "PERCENT",
+            converter = Numbers.Percent.class,
+            description =
+                    "With --self: a relay in between drops so many packets, in each direction,"
+                            + " 0..100 (no relay).")
+    @Nullable Double loss;
+
     @Option(names = "--keep", description = "Server: serve one client after the other.")
     boolean keep;
 
@@ -242,6 +251,8 @@ final class PerfOptions {
                 "-D/--duration and -n/--iters exclude each other: give one");
         refuse(ipv4 && ipv6, "-4 and -6 exclude each other: give one");
         refuse(host != null && self, "--self starts its own server: give it or HOST, not both");
+        refuse(loss != null && !self, "--loss needs a relay of its own: give --self too");
+        refuse(loss != null && ipv6, "--loss relays IPv4: leave -6 out");
         refuse(host != null && keep, "--keep is for the server: leave it or HOST out");
         refuse(
                 !isServer() && !self && port == 0,

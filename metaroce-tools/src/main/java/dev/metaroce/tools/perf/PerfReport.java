@@ -56,6 +56,9 @@ final class PerfReport {
         pair("TX depth", c.txDepth(), "Payload MTU", c.payloadMtu() + " B");
         pair("Initiators", c.initiators(), "Drive", c.drive());
         pair("Messages", amount(c), "Warm-up", c.warmUpS() + " s");
+        if (c.relayLossPercent() != null) {
+            pair("Relay drops", c.relayLossPercent() + " % each way", "Relay seed", c.seed());
+        }
         pair("Local address", c.localAddress(), "Remote address", c.remoteAddress());
         out.line(rule);
         out.line(columns());

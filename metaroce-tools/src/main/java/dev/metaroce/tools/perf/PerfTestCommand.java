@@ -2,6 +2,7 @@ package dev.metaroce.tools.perf;
 
 import dev.metaroce.net.DeviceOptions;
 import dev.metaroce.net.DriveMode;
+import dev.metaroce.net.FaultRelay;
 import dev.metaroce.tools.MetaRoce;
 import dev.metaroce.tools.cli.ChildJvm;
 import dev.metaroce.tools.cli.ExitCode;
@@ -11,6 +12,7 @@ import dev.metaroce.tools.cli.Terminal;
 import dev.metaroce.tools.cli.ToolException;
 import dev.metaroce.tools.link.Endpoint;
 import dev.metaroce.tools.link.EventTally;
+import dev.metaroce.tools.link.LossyLink;
 import dev.metaroce.transport.DeviceLimits;
 import dev.metaroce.wire.Profile;
 
@@ -74,8 +76,19 @@ abstract class PerfTestCommand implements Callable<Integer>, JsonReporter {
             return measure(Endpoint.resolve(options.host(), options.port, family));
         }
         try (SelfServer server = SelfServer.start(test, options)) {
+            if (options.loss != null) {
+                return measureThroughRelay(server, options.loss);
+            }
             String loopback = options.ipv6 ? "::1" : "127.0.0.1";
             int code = measure(Endpoint.resolve(loopback, server.port(), Endpoint.Family.ANY));
+            server.awaitExit();
+            return code;
+        }
+    }
+
+    private int measureThroughRelay(SelfServer server, double loss) {
+        try (FaultRelay relay = LossyLink.open(server.port(), loss, options.seed)) {
+            int code = measure(List.of(relay.localAddress()));
             server.awaitExit();
             return code;
         }
@@ -306,6 +319,7 @@ abstract class PerfTestCommand implements Callable<Integer>, JsonReporter {
                 limits.payloadMtu(),
                 options.drive.label(),
                 options.self,
+                options.loss == null ? null : options.loss * 100,
                 Endpoint.text(local),
                 connected ? Endpoint.text(client.serverAddress()) : null,
                 limits.contexts(),

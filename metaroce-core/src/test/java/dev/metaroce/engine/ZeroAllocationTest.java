@@ -1,0 +1,201 @@
+package dev.metaroce.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.sun.management.ThreadMXBean;
+
+import dev.metaroce.event.CounterId;
+import dev.metaroce.event.EventSink;
+import dev.metaroce.memory.Access;
+import dev.metaroce.memory.MemoryRegion;
+import dev.metaroce.ring.PostResult;
+import dev.metaroce.ring.WcStatus;
+import dev.metaroce.ring.WorkCompletion;
+import dev.metaroce.transport.DeviceLimits;
+import dev.metaroce.transport.EndpointIdentity;
+import dev.metaroce.util.Rng;
+import dev.metaroce.verbs.CompletionQueue;
+import dev.metaroce.verbs.Connection;
+import dev.metaroce.verbs.Driver;
+import dev.metaroce.verbs.ProtectionDomain;
+import dev.metaroce.verbs.QueuePair;
+import dev.metaroce.verbs.RdmaDevice;
+import dev.metaroce.wire.NetAddress;
+import dev.metaroce.wire.Profile;
+import dev.metaroce.wire.TxBatch;
+
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+import java.lang.foreign.Arena;
+import java.lang.management.ManagementFactory;
+import java.util.function.BooleanSupplier;
+
+/** A million packets through both engines, posts and polls included, allocate nothing. */
+class ZeroAllocationTest {
+    private static final long PACKETS = 1_000_000;
+    private static final int DEPTH = 128;
+    private static final int DROP_EVERY = 997;
+
+    /** One engine and its packets on the way out; it is driven by hand. */
+    private static final class Node implements Driver {
+        private final Engine engine;
+        private final RdmaDevice device;
+        private final NetAddress address;
+        private final TxBatch batch = new TxBatch(1 << 18, 64, 64);
+        private final ProtectionDomain domain;
+        private final CompletionQueue queue;
+        private final MemoryRegion region;
+        private long datagrams;
+
+        private Node(int number, Profile profile) {
+            Rng rng = new Rng(number);
+            DeviceLimits limits =
+                    DeviceLimits.defaults().toBuilder()
+                            .profiles(profile.code())
+                            .payloadMtu(1024)
+                            .build();
+            EndpointIdentity identity = new EndpointIdentity(number, number);
+            engine = new Engine(limits, identity, rng, rng.fork("keys")::nextInt, EventSink.NONE);
+            address = NetAddress.ofIpv4(0x0A00_0000 + number, 50_791);
+            device = new RdmaDevice(engine, this);
+            domain = device.allocProtectionDomain();
+            queue = device.createCompletionQueue(4 * DEPTH);
+            region =
+                    domain.register(
+                            Arena.ofAuto().allocate(1 << 16),
+                            Access.LOCAL_WRITE | Access.REMOTE_WRITE);
+        }
+
+        /** One turn; what it sends arrives at once, but for a packet now and then. */
+        private void turn(long nowNs, Node to) {
+            engine.drainPosted(nowNs);
+            if (engine.nextDeadlineNs() <= nowNs) {
+                engine.onTimeout(nowNs);
+            }
+            batch.clear();
+            engine.pollTransmit(nowNs, batch);
+            for (int run = 0; run < batch.runs(); run++) {
+                int at = batch.offset(run);
+                int end = at + batch.bytes(run);
+                while (at < end) {
+                    int bytes = Math.min(batch.segmentBytes(run), end - at);
+                    if (++datagrams % DROP_EVERY != 0) {
+                        to.engine.onDatagram(nowNs, batch.memory(), at, bytes, address, false);
+                    }
+                    at += bytes;
+                }
+            }
+        }
+
+        @Override
+        public int progress() {
+            return 0;
+        }
+
+        @Override
+        public void wake() {}
+
+        @Override
+        public boolean await(BooleanSupplier condition, long timeoutNs) {
+            return condition.getAsBoolean();
+        }
+
+        @Override
+        public void handlerFailed(RuntimeException cause) {
+            throw cause;
+        }
+
+        @Override
+        public void close() {}
+    }
+
+    private final WorkCompletion completion = new WorkCompletion();
+    private long nowNs = 1_000_000;
+    private long posted;
+    private long completed;
+
+    @ParameterizedTest
+    @CsvSource({"M, false", "M, true", "S, false", "S, true"})
+    void aMillionPacketsAllocateNothing(Profile profile, boolean send) {
+        Node client = new Node(1, profile);
+        Node server = new Node(2, profile);
+        QueuePair[] accepted = new QueuePair[1];
+        server.device.listen(
+                7,
+                (connection, data) -> {
+                    accepted[0] = pair(connection, server);
+                    return data;
+                });
+        Connection connection = client.device.connect(server.address, 7, new byte[0]);
+        QueuePair qp = pair(connection, client);
+        for (int i = 0; i < 100_000 && connection.payloadMtu() == 0; i++) {
+            exchange(client, server);
+        }
+        for (int i = 0; send && i < DEPTH; i++) {
+            accepted[0].postReceive(i, server.region, 0, 4096);
+        }
+        move(client, server, qp, accepted[0], send, PACKETS / 5);
+
+        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        long before = threads.getCurrentThreadAllocatedBytes();
+        move(client, server, qp, accepted[0], send, PACKETS);
+        long allocated = threads.getCurrentThreadAllocatedBytes() - before;
+
+        // Not one object per packet, nor one per thousand: what is left is the JVM's own.
+        assertThat(allocated).isLessThan(PACKETS / 100);
+        assertThat(client.engine.counters().get(CounterId.DATA_RESENT)).isPositive();
+    }
+
+    private static QueuePair pair(Connection connection, Node node) {
+        return connection.createQueuePair(node.domain, node.queue, node.queue, DEPTH, DEPTH);
+    }
+
+    private void exchange(Node client, Node server) {
+        nowNs += 1_000;
+        client.turn(nowNs, server);
+        nowNs += 1_000;
+        server.turn(nowNs, client);
+    }
+
+    /** Keeps the queue full until the server has accepted so many more packets. */
+    private void move(
+            Node client, Node server, QueuePair qp, QueuePair target, boolean send, long packets) {
+        long goal = server.engine.counters().get(CounterId.DATA_ACCEPTED) + packets;
+        while (server.engine.counters().get(CounterId.DATA_ACCEPTED) < goal) {
+            while (posted - completed < DEPTH && post(client, server, qp, send)) {
+                posted++;
+            }
+            exchange(client, server);
+            while (client.queue.poll(completion)) {
+                check();
+                completed++;
+            }
+            while (server.queue.poll(completion)) {
+                check();
+                target.postReceive(completion.wrId(), server.region, 0, 4096);
+            }
+        }
+    }
+
+    private boolean post(Node client, Node server, QueuePair qp, boolean send) {
+        int bytes = (int) (posted % 4) * 1000 + 64;
+        PostResult result =
+                send
+                        ? qp.postSend(posted, client.region, 0, bytes)
+                        : qp.postWrite(
+                                posted,
+                                client.region,
+                                0,
+                                bytes,
+                                server.region.address(),
+                                server.region.rkey());
+        return result == PostResult.OK;
+    }
+
+    private void check() {
+        if (completion.status() != WcStatus.SUCCESS) {
+            throw new AssertionError(completion.toString());
+        }
+    }
+}
