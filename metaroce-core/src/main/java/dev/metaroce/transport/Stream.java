@@ -493,7 +493,7 @@ public final class Stream {
      * receives are flushed and the stream is in error. The caller has its sends flushed too.
      */
     void receiveTooShort(long seq) {
-        //= MR-4.5-6
+        //= MR-4.1-3
         flushReceives(seq);
         fail(WcStatus.WR_FLUSH_ERROR);
     }
