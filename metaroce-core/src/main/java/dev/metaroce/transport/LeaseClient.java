@@ -165,6 +165,7 @@ final class LeaseClient {
         lease.start(grant.initialPsn, mtu, Math.clamp(grant.openMessages, 1, 1024));
         lease.allow(grant.windowKib, grant.rateHint);
         noteAnswer(nowNs, c);
+        //= MR-5.1-3
         for (int i = 0; i < lease.pathCount; i++) {
             lease.states[i].rtt().onSample(c.answeredNs);
         }
@@ -202,6 +203,7 @@ final class LeaseClient {
         int srcCtx = CommonHeader.ctx(m, at);
         TransportConnection c = device.connection(srcCtx);
         long nonce = ControlMessage.nonce(m, at);
+        //= MR-3.4-15
         if (c == null || c.nonce != nonce) {
             grant.read(m, at);
             int token = CommonHeader.token(grant.cid, grant.epoch);
@@ -558,6 +560,7 @@ final class LeaseClient {
         device.event(nowNs, EventId.CONNECTION_FAILED, c.index, 0, 0);
         c.failure(c + ": " + why + c.progressText(nowNs));
         if (c.established) {
+            //= MR-3.6-10
             // Once, as a courtesy: the peer need not find out by time-out.
             device.send(ControlOpcode.DISCONNECT, c.peer, c, c.index, nextNonce++, 0, 0, 0);
         }
