@@ -174,7 +174,7 @@ final class LeaseClient {
         c.leaseState = LeaseState.OPEN;
         c.reclaimed = false;
         c.heardNs = nowNs;
-        c.leased(grant.cid, mtu, grant.paths);
+        c.leased(grant.cid, mtu, grant.paths, profile);
         if (!c.established) {
             c.established = true;
             c.peerPrivateData = Arrays.copyOf(grant.privateData, grant.privateLength);
@@ -430,7 +430,7 @@ final class LeaseClient {
         TxLease lease = c.lease;
         c.lease = null;
         c.leaseState = LeaseState.IDLE;
-        c.leased(-1, 0, 0);
+        c.leaseEnded();
         if (lease != null) {
             if (spareCount == spare.length) {
                 spare = Arrays.copyOf(spare, spare.length * 2);
