@@ -79,13 +79,16 @@ final class LifeLine {
             return false;
         }
         String[] part = line.substring(PREFIX.length()).split(" ");
+        EventId id = EventId.valueOf(part[1]);
         String words =
                 wordsOf(
-                        EventId.valueOf(part[1]),
+                        id,
                         Long.parseLong(part[2]),
                         Long.parseLong(part[3]),
                         Long.parseLong(part[4]));
-        arrived.add(new Moment(Long.parseLong(part[0]), false, words));
+        // The receiver has one thing to send, and needs a lease of its own for it.
+        String why = id == EventId.LEASE_REQUESTED ? ", to answer with its hash" : "";
+        arrived.add(new Moment(Long.parseLong(part[0]), false, words + why));
         return true;
     }
 
