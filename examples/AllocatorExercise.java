@@ -10,7 +10,7 @@ import dev.metaroce.transport.EndpointIdentity;
 import dev.metaroce.util.Rng;
 import dev.metaroce.verbs.CompletionQueue;
 import dev.metaroce.verbs.Connection;
-import dev.metaroce.verbs.Driver;
+import dev.metaroce.verbs.ManualDriver;
 import dev.metaroce.verbs.ProtectionDomain;
 import dev.metaroce.verbs.QueuePair;
 import dev.metaroce.verbs.RdmaDevice;
@@ -24,7 +24,6 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeSet;
-import java.util.function.BooleanSupplier;
 
 /**
  * The exercise of the article behind this project, asked of the real protocol machines instead of a
@@ -39,7 +38,7 @@ public final class AllocatorExercise {
     private static final long MS = 1_000_000;
 
     /** An endpoint whose packets go where this program carries them. */
-    private static final class Node implements Driver {
+    private static final class Node {
         final Engine engine;
         final RdmaDevice device;
         final NetAddress address;
@@ -56,7 +55,7 @@ public final class AllocatorExercise {
             address = NetAddress.ofIpv4(0x0A00_0000 + number, 50_791);
             EndpointIdentity identity = new EndpointIdentity(rng.nextLong(), 1);
             engine = new Engine(limits, identity, rng, rng::nextInt, events);
-            device = new RdmaDevice(engine, this);
+            device = new RdmaDevice(engine, new ManualDriver());
         }
 
         /** Every packet the engine wants to send now. */
@@ -81,27 +80,6 @@ public final class AllocatorExercise {
             memory.bytes().put(0, packet);
             engine.onDatagram(nowNs, memory, 0, packet.length, from.address, false);
         }
-
-        @Override
-        public int progress() {
-            return 0;
-        }
-
-        @Override
-        public void wake() {}
-
-        @Override
-        public boolean await(BooleanSupplier condition, long timeoutNs) {
-            return condition.getAsBoolean();
-        }
-
-        @Override
-        public void handlerFailed(RuntimeException failure) {
-            throw failure;
-        }
-
-        @Override
-        public void close() {}
     }
 
     private final TreeSet<Long> inUse = new TreeSet<>();
