@@ -24,6 +24,8 @@ public final class PathState {
     private int timeouts;
     private int moves;
     private long activeNs;
+    private boolean probed;
+    private long probedNs;
 
     /** Starts afresh for a new lease. */
     public void reset(int newRoute, int initialWindowPackets) {
@@ -34,6 +36,7 @@ public final class PathState {
         timeouts = 0;
         moves = 0;
         activeNs = 0;
+        probed = false;
     }
 
     public CongestionControl congestion() {
@@ -70,9 +73,14 @@ public final class PathState {
         inFlight--;
     }
 
-    /** The peer answered on this path. */
-    public void onProgress(long nowNs) {
-        activeNs = nowNs;
+    /**
+     * The peer answered on this path.
+     *
+     * @param sinceNs when the oldest packet that waits for an answer was sent; now, when none does
+     */
+    public void onProgress(long sinceNs) {
+        // A packet older than the last probe waits for that probe's answer.
+        activeNs = probed && probedNs - sinceNs > 0 ? probedNs : sinceNs;
         timeouts = 0;
         moves = 0;
     }
@@ -85,6 +93,8 @@ public final class PathState {
     public void onTimeout(long nowNs) {
         timeouts++;
         activeNs = nowNs;
+        probed = true;
+        probedNs = nowNs;
     }
 
     /**
@@ -100,8 +110,8 @@ public final class PathState {
     }
 
     /**
-     * When to ask the peer what arrived: two smoothed round trips after the last sign of life, then
-     * after the retransmission time-out, doubling, at most a second.
+     * When to ask the peer what arrived: two smoothed round trips after the oldest packet went,
+     * then after the retransmission time-out, doubling, at most a second.
      */
     public long probeDeadlineNs(long rtoFloorNs, long ackDelayNs) {
         if (timeouts == 0) {

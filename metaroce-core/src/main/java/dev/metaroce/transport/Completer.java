@@ -96,17 +96,17 @@ final class Completer {
             path.onProbeReply(echo);
         }
         long rttNs = rttNs(nowNs, echo, AckHeader.ackDelay(m, record));
-        if (acked > 0 || probed) {
-            path.state.onProgress(nowNs);
-            path.onDelivered(acked);
-        }
         if (acked > 0) {
+            path.onDelivered(acked);
             path.state.rtt().onSample(rttNs);
             int ce = path.newCePackets(AckHeader.cePackets(m, record));
             path.state.congestion().onAck(nowNs, acked, Math.min(ce, acked), rttNs);
         }
         if (holes || probed) {
             detectLoss(nowNs, path, pathId);
+        }
+        if (acked > 0 || probed) {
+            path.state.onProgress(path.waitingSinceNs(nowNs));
         }
     }
 
@@ -243,9 +243,9 @@ final class Completer {
         }
         //= MR-4.4-3
         ackThrough(nowNs, c, lease, path, expected, 0);
-        path.state.onProgress(nowNs);
         int sent = path.state.inFlight();
         int lost = path.markAllLost();
+        path.state.onProgress(path.waitingSinceNs(nowNs));
         counters.add(CounterId.LOSSES_DETECTED, lost);
         device.event(nowNs, EventId.PACKET_LOST, pathId, expected, lost);
         // Go-Back-N counts one loss: the rest was thrown away by the receiver, not by the network.
@@ -279,7 +279,7 @@ final class Completer {
         }
         //= MR-4.5-1
         path.defer(psn, nowNs, stream.pausedUntilNs);
-        path.state.onProgress(nowNs);
+        path.state.onProgress(path.waitingSinceNs(nowNs));
         device.armBy(DeviceState.CONNECTION_TIMERS + c.index, stream.pausedUntilNs);
     }
 

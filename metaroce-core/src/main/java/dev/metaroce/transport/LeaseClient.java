@@ -174,7 +174,7 @@ final class LeaseClient {
         c.leaseState = LeaseState.OPEN;
         c.reclaimed = false;
         c.heardNs = nowNs;
-        c.leased(grant.cid, mtu, grant.paths);
+        c.leased(grant.cid, mtu, grant.paths, profile);
         if (!c.established) {
             c.established = true;
             c.peerPrivateData = Arrays.copyOf(grant.privateData, grant.privateLength);
@@ -430,7 +430,7 @@ final class LeaseClient {
         TxLease lease = c.lease;
         c.lease = null;
         c.leaseState = LeaseState.IDLE;
-        c.leased(-1, 0, 0);
+        c.leaseEnded();
         if (lease != null) {
             if (spareCount == spare.length) {
                 spare = Arrays.copyOf(spare, spare.length * 2);
@@ -572,6 +572,8 @@ final class LeaseClient {
         if (c.isEnded()) {
             return;
         }
+        // First the state, then the flush: whoever polls a flushed request can ask what it means.
+        c.state(last);
         for (Stream stream : c.streams()) {
             stream.fail(firstStatus);
         }
@@ -579,7 +581,6 @@ final class LeaseClient {
         server.forget(nowNs, c);
         connections.unbind(c);
         device.remove(c);
-        c.state(last);
     }
 
     // Time

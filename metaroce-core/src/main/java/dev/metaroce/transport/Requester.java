@@ -224,7 +224,8 @@ final class Requester {
         TxPath path = lease.paths[pathId];
         int txTime = CommonHeader.toTxTime(nowNs);
         Stream stream = path.stream(psn);
-        if (stream == null) {
+        // The memory of a flushed request belongs to the application again.
+        if (stream == null || stream.inError()) {
             emitSkip(lease, pathId, psn, txTime, extraFlags, batch);
         } else {
             //= MR-2.2-11, MR-2.3-3, MR-2.3-12

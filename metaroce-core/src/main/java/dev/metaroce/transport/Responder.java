@@ -87,7 +87,7 @@ final class Responder {
             }
             case TOO_LONG -> {
                 refuse(NakCode.LENGTH, cid, ctx, m, at);
-                tooLong(cid);
+                tooLong(cid, DataHeader.msn(m, at));
             }
             case INVALID -> refuse(NakCode.INVALID_REQUEST, cid, ctx, m, at);
         }
@@ -261,7 +261,9 @@ final class Responder {
             s.receiveFilled(receiveSeq, opcode, msn, length);
         }
         //= MR-4.2-4
-        s.messageDone(msn);
+        if (s.messageDone(msn)) {
+            endOwnWork(cid, s);
+        }
     }
 
     /** Profile S: one NAK per gap; the initiator's probe asks again when that was lost. */
@@ -285,11 +287,17 @@ final class Responder {
     }
 
     /** The stream that was to receive a message too long for its buffer ends in error. */
-    private void tooLong(int cid) {
-        TransportConnection connection = contexts.connection(cid);
+    private void tooLong(int cid, int msn) {
         Stream s = stream;
-        if (connection != null && s != null) {
-            s.receiveTooShort(receiveSeq);
+        if (s != null && s.receiveTooShort(receiveSeq, msn)) {
+            endOwnWork(cid, s);
+        }
+    }
+
+    /** The stream failed as target: what it has on the way as initiator is abandoned. */
+    private void endOwnWork(int cid, Stream s) {
+        TransportConnection connection = contexts.connection(cid);
+        if (connection != null) {
             connection.noteLocalFault(s, 0, WcStatus.WR_FLUSH_ERROR);
             device.ready.add(connection);
         }

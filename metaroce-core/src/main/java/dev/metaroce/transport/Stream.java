@@ -83,6 +83,8 @@ public final class Stream {
     private final long[] rxDone = new long[WindowBitmap.WORDS];
     private long rxHead;
     private long rxBase;
+    private long tooShortSeq = NONE;
+    private int tooShortMsn;
     private final long[] rxBytes;
     private final int[] rxImmediate;
     private final int[] rxMsn;
@@ -410,6 +412,7 @@ public final class Stream {
             rxLease = lease;
             rxNextMsn = 0;
             WindowBitmap.clear(rxDone, 0);
+            tooShortSeq = NONE;
             //= MR-4.2-6
             rxBase = rxHead;
         }
@@ -447,12 +450,15 @@ public final class Stream {
         rxImmediate[receiveQueue.index(seq)] = immediate;
     }
 
-    /** A message was completely placed; completes receives whose turn has come. */
-    void messageDone(int messageNumber) {
+    /**
+     * A message was completely placed; completes receives whose turn has come. True when the stream
+     * ended with that, as {@link #receiveTooShort} says.
+     */
+    boolean messageDone(int messageNumber) {
         int ahead = messageNumber - rxNextMsn;
         if (ahead > 0) {
             WindowBitmap.set(rxDone, 0, ahead - 1);
-            return;
+            return false;
         }
         int run = WindowBitmap.trailingOnes(rxDone, 0);
         if (run < WindowBitmap.BITS) {
@@ -465,6 +471,7 @@ public final class Stream {
         while (rxHead < tail && isReportable(receiveQueue.index(rxHead))) {
             reportReceive();
         }
+        return endIfTooShort();
     }
 
     private boolean isReportable(int at) {
@@ -489,12 +496,24 @@ public final class Stream {
     }
 
     /**
-     * Receive {@code seq} is too short for what came: it ends with a length error, all other
-     * receives are flushed and the stream is in error. The caller has its sends flushed too.
+     * A message is longer than its receive. That receive ends with a length error, and the stream
+     * with it, when all messages before it are complete; true when that is now.
      */
-    void receiveTooShort(long seq) {
+    boolean receiveTooShort(long seq, int messageNumber) {
+        if (tooShortSeq == NONE || messageNumber - tooShortMsn < 0) {
+            tooShortSeq = seq;
+            tooShortMsn = messageNumber;
+        }
+        return endIfTooShort();
+    }
+
+    private boolean endIfTooShort() {
         //= MR-4.1-3
-        flushReceives(seq);
+        if (error || tooShortSeq == NONE || rxNextMsn != tooShortMsn) {
+            return false;
+        }
+        flushReceives(tooShortSeq);
         fail(WcStatus.WR_FLUSH_ERROR);
+        return true;
     }
 }

@@ -2,6 +2,7 @@ package dev.metaroce.transport;
 
 import dev.metaroce.path.PathState;
 import dev.metaroce.util.WindowBitmap;
+import dev.metaroce.wire.CommonHeader;
 
 import org.jspecify.annotations.Nullable;
 
@@ -253,6 +254,16 @@ final class TxPath {
         if (guardPackets > 0 && quietPackets > 4096) {
             guardPackets = 0;
         }
+    }
+
+    /** When the oldest unacknowledged packet was sent last; now, when it is not in flight. */
+    long waitingSinceNs(long nowNs) {
+        int at = una & MASK;
+        if (isAllAcked() || status[at] != IN_FLIGHT) {
+            return nowNs;
+        }
+        int age = CommonHeader.toTxTime(nowNs) - sentTime[at];
+        return nowNs - Math.max(0, age) * (long) CommonHeader.TX_TIME_UNIT_NS;
     }
 
     /** The highest place in sending order that is known to have arrived. */

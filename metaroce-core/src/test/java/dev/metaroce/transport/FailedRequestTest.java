@@ -9,6 +9,7 @@ import dev.metaroce.testing.Pair;
 import dev.metaroce.testing.Profiles;
 import dev.metaroce.testing.RawPacket;
 import dev.metaroce.util.Rng;
+import dev.metaroce.wire.Opcode;
 import dev.metaroce.wire.Profile;
 
 import org.junit.jupiter.api.DisplayName;
@@ -233,5 +234,40 @@ class FailedRequestTest {
                 .containsExactly("1 REMOTE_ACCESS_ERROR", "2 WR_FLUSH_ERROR");
         assertThat(outcomes(pair.clientEnd.receives))
                 .endsWith("3 WR_FLUSH_ERROR", "4 WR_FLUSH_ERROR");
+    }
+
+    /**
+     * Two streams of the server fail in one turn, each with a send of its own on the way. What was
+     * flushed is not sent again, as its memory belongs to the application.
+     */
+    @Test
+    void nothingIsSentForFlushedRequests() {
+        Pair pair = pair(Profile.M, 2);
+        pair.lab.coalesceNs(MS);
+        for (int stream = 0; stream < 2; stream++) {
+            pair.receive(stream, 1, 0, 4);
+            Pair.must(
+                    2, pair.serverEnd.pairs.get(stream).postSend(2, pair.serverEnd.region, 0, 100));
+        }
+        // The client has no receive: the server tries again every few milliseconds.
+        pair.lab.advance(50 * MS);
+        int[] late = new int[1];
+        pair.lab.addFault(
+                packet -> {
+                    boolean data =
+                            packet.from == pair.server
+                                    && RawPacket.isData(packet.bytes)
+                                    && RawPacket.opcode(packet.bytes) != Opcode.SKIP.code();
+                    late[0] += data && pair.serverEnd.sendQueue.size() == 2 ? 1 : 0;
+                    return 1;
+                });
+        pair.send(0, 3, 0, 8);
+        pair.send(1, 3, 0, 8);
+        pair.lab.advance(500 * MS);
+
+        assertThat(late[0]).isZero();
+        pair.serverEnd.poll();
+        assertThat(outcomes(pair.serverEnd.sends))
+                .containsExactly("2 WR_FLUSH_ERROR", "2 WR_FLUSH_ERROR");
     }
 }

@@ -3,14 +3,18 @@ package dev.metaroce.transport;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.metaroce.event.CounterId;
+import dev.metaroce.testing.Lab;
 import dev.metaroce.testing.Pair;
 import dev.metaroce.testing.Profiles;
+import dev.metaroce.testing.RawPacket;
 import dev.metaroce.testing.Sender;
 import dev.metaroce.wire.Profile;
 
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Cases L06, L07, L09, L10: what goes wrong with paths, not with packets. */
@@ -62,5 +66,139 @@ class PathCasesTest {
             pair.expectSends(64, SECOND);
             assertThat(pair.mismatch()).isEqualTo(-1);
         }
+    }
+
+    private static final long GIGABIT = 1_000_000_000L;
+    private static final int MTU = 8896;
+    private static final long PACKET_NS = (MTU + 120) * 8L;
+
+    private static Pair pair(int paths) {
+        DeviceLimits limits = Profiles.only(Profile.M).maxPaths(paths).payloadMtu(MTU).build();
+        Pair pair = new Pair(6, limits, 2, 1 << 20);
+        pair.lab.link(GIGABIT, 4 * MS, 40 * MS);
+        return pair.connect();
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 3, 16, 128, 255})
+    @DisplayName("L06a: paths of unequal length are not taken for loss")
+    void l06SkewIsNotLoss(int packets) {
+        long even = rateWithSkew(0);
+        long skewed = rateWithSkew(packets * PACKET_NS);
+
+        assertThat(skewed).isGreaterThan(even * 95 / 100);
+    }
+
+    /** Bytes in a time span when the longest of eight routes is longer by {@code skewNs}. */
+    private static long rateWithSkew(long skewNs) {
+        Pair pair = pair(8);
+        pair.lab.addFault(
+                packet -> {
+                    packet.delayNs += packet.route * skewNs / 8;
+                    return 1;
+                });
+        Sender sender = new Sender(pair, 0, 1 << 16, 256);
+        Sender.run(pair, 500 * MS, sender);
+        long bytes = Sender.run(pair, 300 * MS, sender)[0];
+
+        assertThat(pair.client.count(CounterId.DATA_RESENT))
+                .isLessThan(pair.client.count(CounterId.DATA_SENT) / 1000);
+        return bytes;
+    }
+
+    @Test
+    @DisplayName("L06b: swapped neighbours cost at most one resend each and no lasting rate")
+    void l06SwappedNeighbours() {
+        Pair pair = pair(4);
+        Sender sender = new Sender(pair, 0, 1 << 16, 128);
+        Sender.run(pair, 200 * MS, sender);
+        long straight = Sender.run(pair, 300 * MS, sender)[0];
+        int[] count = new int[4];
+        Lab.Packet[] held = new Lab.Packet[4];
+        long[] swaps = new long[1];
+        pair.lab.addFault(
+                packet -> {
+                    if (!RawPacket.isData(packet.bytes)) {
+                        return 1;
+                    }
+                    int path = RawPacket.path(packet.bytes);
+                    if (held[path] != null) {
+                        // It takes its place on the wire now and arrives right behind its
+                        // neighbour.
+                        held[path].delayNs += PACKET_NS * 3 / 2;
+                        pair.lab.inject(held[path]);
+                        held[path] = null;
+                        swaps[0]++;
+                    } else if (++count[path] % 50 == 0) {
+                        held[path] = packet;
+                        return 0;
+                    }
+                    return 1;
+                });
+        Sender.run(pair, 200 * MS, sender);
+        long swapped = Sender.run(pair, 300 * MS, sender)[0];
+
+        assertThat(swaps[0]).isGreaterThan(50);
+        assertThat(pair.client.count(CounterId.DATA_RESENT)).isLessThanOrEqualTo(swaps[0]);
+        assertThat(swapped).isGreaterThan(straight * 9 / 10);
+    }
+
+    @ParameterizedTest
+    @EnumSource(Profile.class)
+    @DisplayName("L09: growing delay is not taken for loss")
+    void l09GrowingDelay(Profile profile) {
+        DeviceLimits limits = Profiles.only(profile).build();
+        Pair pair = new Pair(9, limits, 1, 1 << 20);
+        pair.lab.latencyNs(MS / 2);
+        pair.lab.link(100_000_000L, 100 * MS, 400 * MS);
+        pair.connect();
+        Sender sender = new Sender(pair, 0, 1 << 14, 32);
+        Sender.run(pair, 100 * MS, sender);
+        long start = pair.lab.nowNs();
+        pair.lab.addFault(
+                packet -> {
+                    long age = Math.min(pair.lab.nowNs() - start, 2 * SECOND);
+                    packet.delayNs = MS / 2 + age * 1995 / 20_000;
+                    return 1;
+                });
+        long sentBefore = pair.client.count(CounterId.DATA_SENT);
+        long resentBefore = pair.client.count(CounterId.DATA_RESENT);
+        Sender.run(pair, 3 * SECOND, sender);
+        long sent = pair.client.count(CounterId.DATA_SENT) - sentBefore;
+        long resent = pair.client.count(CounterId.DATA_RESENT) - resentBefore;
+
+        assertThat(sent).isGreaterThan(500);
+        assertThat(resent).isLessThan(sent / 20);
+        assertThat(pair.client.count(CounterId.CONNECTIONS_FAILED)).isZero();
+    }
+
+    @Test
+    @DisplayName("L10: a packet that is lost again and again holds up its own stream only")
+    void l10OneGapBlocksItsStreamOnly() {
+        Pair pair = pair(8);
+        Sender first = new Sender(pair, 0, 1 << 16, 16);
+        Sender second = new Sender(pair, 1, 1 << 16, 16);
+        Sender.run(pair, 200 * MS, first, second);
+        long[] clean = Sender.run(pair, 300 * MS, first, second);
+        long[] victim = {-1};
+        pair.lab.addFault(
+                packet -> {
+                    if (!RawPacket.isData(packet.bytes) || RawPacket.stream(packet.bytes) != 0) {
+                        return 1;
+                    }
+                    long name =
+                            (long) RawPacket.path(packet.bytes) << 32
+                                    | RawPacket.psn(packet.bytes) & 0xFFFF_FFFFL;
+                    victim[0] = victim[0] < 0 ? name : victim[0];
+                    return victim[0] == name ? 0 : 1;
+                });
+        long[] blocked = Sender.run(pair, 300 * MS, first, second);
+        pair.lab.heal();
+        Sender.run(pair, 50 * MS, first, second);
+        long[] after = Sender.run(pair, 300 * MS, first, second);
+
+        assertThat(blocked[0]).isLessThan(clean[0] / 10);
+        assertThat(blocked[1]).isGreaterThan(clean[1] * 9 / 10);
+        assertThat(after[0]).isGreaterThan(clean[0] * 9 / 10);
     }
 }
