@@ -21,7 +21,7 @@ package dev.metaroce.transport;
  * @param quotaTimeNs the same as time
  * @param packetLifetimeNs longest time a packet may wander in the network
  * @param lingerNs how long an idle lease is kept
- * @param grantUnusedNs how long a grant may stay without data
+ * @param grantUnusedNs how long a grant may stay without a word of its holder while others lack one
  * @param silenceNs a holder silent this long is asked by KEEPALIVE, and loses the lease after twice
  * @param giveUpNs no progress this long ends a connection
  * @param rtoFloorNs smallest retransmission time-out
