@@ -39,7 +39,8 @@ class LargeMessageTest {
         contexts.init(0, connection, 0, 1, 0, 1, true, 0, 0);
         CompletionRing ring = new CompletionRing(4);
         Stream stream = new Stream(0, connection, 0, ring, ring, 1, 1);
-        stream.sendQueue().offer(1, Opcode.WRITE.code(), WorkQueue.SIGNALED, null, 0, LARGEST, 0, 0, 0);
+        stream.sendQueue()
+                .offer(1, Opcode.WRITE.code(), WorkQueue.SIGNALED, null, 0, LARGEST, 0, 0, 0);
         PacketMemory packet = new PacketMemory(64);
         stream.begin(1, 0);
         long counted = 0;
