@@ -161,6 +161,7 @@ final class AckBuilder {
      * the initiator can only change its own.
      */
     private int route(int cid, int path) {
+        //= MR-4.2-10
         if (!contexts.has(cid, RxContexts.ANSWERS_MISSED)) {
             return 1 + path;
         }

@@ -165,6 +165,7 @@ final class LeaseClient {
         lease.start(grant.initialPsn, mtu, Math.clamp(grant.openMessages, 1, 1024));
         lease.allow(grant.windowKib, grant.rateHint);
         noteAnswer(nowNs, c);
+        //= MR-5.1-3
         for (int i = 0; i < lease.pathCount; i++) {
             lease.states[i].rtt().onSample(c.answeredNs);
         }
@@ -173,7 +174,7 @@ final class LeaseClient {
         c.leaseState = LeaseState.OPEN;
         c.reclaimed = false;
         c.heardNs = nowNs;
-        c.leased(grant.cid, mtu, grant.paths);
+        c.leased(grant.cid, mtu, grant.paths, profile);
         if (!c.established) {
             c.established = true;
             c.peerPrivateData = Arrays.copyOf(grant.privateData, grant.privateLength);
@@ -202,6 +203,7 @@ final class LeaseClient {
         int srcCtx = CommonHeader.ctx(m, at);
         TransportConnection c = device.connection(srcCtx);
         long nonce = ControlMessage.nonce(m, at);
+        //= MR-3.4-15
         if (c == null || c.nonce != nonce) {
             grant.read(m, at);
             int token = CommonHeader.token(grant.cid, grant.epoch);
@@ -428,7 +430,7 @@ final class LeaseClient {
         TxLease lease = c.lease;
         c.lease = null;
         c.leaseState = LeaseState.IDLE;
-        c.leased(-1, 0, 0);
+        c.leaseEnded();
         if (lease != null) {
             if (spareCount == spare.length) {
                 spare = Arrays.copyOf(spare, spare.length * 2);
@@ -558,6 +560,7 @@ final class LeaseClient {
         device.event(nowNs, EventId.CONNECTION_FAILED, c.index, 0, 0);
         c.failure(c + ": " + why + c.progressText(nowNs));
         if (c.established) {
+            //= MR-3.6-10
             // Once, as a courtesy: the peer need not find out by time-out.
             device.send(ControlOpcode.DISCONNECT, c.peer, c, c.index, nextNonce++, 0, 0, 0);
         }
@@ -569,6 +572,8 @@ final class LeaseClient {
         if (c.isEnded()) {
             return;
         }
+        // First the state, then the flush: whoever polls a flushed request can ask what it means.
+        c.state(last);
         for (Stream stream : c.streams()) {
             stream.fail(firstStatus);
         }
@@ -576,7 +581,6 @@ final class LeaseClient {
         server.forget(nowNs, c);
         connections.unbind(c);
         device.remove(c);
-        c.state(last);
     }
 
     // Time

@@ -45,9 +45,6 @@ final class LeaseServer {
     private final ReceiverShares shares;
     private final RequestFields request = new RequestFields();
 
-    /**
-     * Per context a bit for each epoch whose latest grant was taken back before any packet came.
-     */
     private final StaleTokens stale;
 
     LeaseServer(
@@ -145,6 +142,7 @@ final class LeaseServer {
         if (connection == null) {
             return;
         }
+        //= MR-3.4-16
         if (connection.rxNonce != 0 && request.nonce - connection.rxNonce < 0) {
             // A late copy. Its sender has gone on, and may hold a context for this connection.
             deny(nowNs, source, DenyReason.FINISHED, 0);
@@ -202,6 +200,7 @@ final class LeaseServer {
             return null;
         }
         byte[] offered = Arrays.copyOf(request.privateData, request.privateLength);
+        //= MR-3.6-9
         if (device.isFull()) {
             connections.evictSilent(nowNs);
             deny(nowNs, source, DenyReason.QUEUE_FULL, retryAfterUs());
@@ -231,6 +230,7 @@ final class LeaseServer {
     private @Nullable TransportConnection dialledTo(NetAddress source) {
         for (int i = 0; i < device.connectionSlots(); i++) {
             TransportConnection c = device.connection(i);
+            //= MR-3.6-8
             if (c != null
                     && c.dialer
                     && !c.established

@@ -92,6 +92,7 @@ final class StaleTokens {
      */
     private NetAddress holderOf(int token, NetAddress from) {
         int cid = CommonHeader.cid(token);
+        //= MR-3.2-11
         NetAddress last =
                 cid < limits.contexts() && pool.epoch(cid) == CommonHeader.epoch(token)
                         ? peers.address(contexts.peer(cid))

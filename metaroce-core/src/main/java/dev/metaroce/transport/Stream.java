@@ -508,7 +508,7 @@ public final class Stream {
     }
 
     private boolean endIfTooShort() {
-        //= MR-4.5-6
+        //= MR-4.1-3
         if (error || tooShortSeq == NONE || rxNextMsn != tooShortMsn) {
             return false;
         }

@@ -3,6 +3,7 @@ package dev.metaroce.transport;
 import dev.metaroce.ring.CompletionRing;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.wire.NetAddress;
+import dev.metaroce.wire.Profile;
 
 import org.jspecify.annotations.Nullable;
 
@@ -76,6 +77,7 @@ public final class TransportConnection {
     boolean reclaimed;
     private volatile int lastMtu;
     private volatile int lastPaths;
+    private volatile @Nullable Profile lastProfile;
     private volatile int cid = -1;
 
     // A request whose local memory was gone when its packet was made
@@ -157,17 +159,25 @@ public final class TransportConnection {
         return lastPaths;
     }
 
+    /** Profile of the present or last lease; null before the first. */
+    public @Nullable Profile profile() {
+        return lastProfile;
+    }
+
     /** The context id held at the peer, or -1. */
     public int cid() {
         return cid;
     }
 
-    void leased(int newCid, int mtu, int paths) {
+    void leased(int newCid, int mtu, int paths, Profile profile) {
+        lastMtu = mtu;
+        lastPaths = paths;
+        lastProfile = profile;
         cid = newCid;
-        if (newCid >= 0) {
-            lastMtu = mtu;
-            lastPaths = paths;
-        }
+    }
+
+    void leaseEnded() {
+        cid = -1;
     }
 
     /** Any thread: adds the stream with the next number. */

@@ -3,6 +3,9 @@ package dev.metaroce.verbs;
 import dev.metaroce.transport.ConnectionState;
 import dev.metaroce.transport.TransportConnection;
 import dev.metaroce.wire.NetAddress;
+import dev.metaroce.wire.Profile;
+
+import org.jspecify.annotations.Nullable;
 
 /**
  * A lasting relation of two endpoints. It costs host memory only: a context id is leased while
@@ -23,6 +26,10 @@ public final class Connection {
         return transport;
     }
 
+    /**
+     * The state. CLOSED and FAILED are set before the work that is left is flushed, so that a
+     * poller of a flushed request can ask why; its completion may come a moment after the state.
+     */
     public ConnectionState state() {
         return transport.state();
     }
@@ -49,6 +56,11 @@ public final class Connection {
     /** Paths of the present or last lease; 0 before the first grant. */
     public int paths() {
         return transport.paths();
+    }
+
+    /** The profile of the present or last lease; null before the first grant. */
+    public @Nullable Profile profile() {
+        return transport.profile();
     }
 
     /** The context id held now, or -1 when no lease is open. */

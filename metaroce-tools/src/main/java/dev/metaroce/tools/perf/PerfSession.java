@@ -103,6 +103,9 @@ final class PerfSession {
     private boolean repostReceives() {
         boolean any = false;
         while (peer.receives.poll(peer.completion)) {
+            if (peer.hasEnded()) {
+                return false;
+            }
             if (peer.completion.status() != WcStatus.SUCCESS) {
                 throw peer.failure("receive of " + messageBytes + " B");
             }

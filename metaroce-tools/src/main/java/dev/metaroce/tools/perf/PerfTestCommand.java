@@ -313,7 +313,7 @@ abstract class PerfTestCommand implements Callable<Integer>, JsonReporter {
                                 options.txDepthOf(test), options.messageBytes(test)),
                 options.initiators,
                 options.seed,
-                (options.profile == null ? Profile.M : options.profile).name(),
+                profileName(connected ? client.peer().connection.profile() : null),
                 connected ? client.peer().connection.paths() : null,
                 connected ? client.peer().connection.payloadMtu() : null,
                 limits.payloadMtu(),
@@ -329,6 +329,12 @@ abstract class PerfTestCommand implements Callable<Integer>, JsonReporter {
                 System.getProperty("java.vm.name"),
                 System.getProperty("os.name") + " " + System.getProperty("os.arch"),
                 Runtime.getRuntime().availableProcessors());
+    }
+
+    /** The profile in force, else the one asked for, else what a device prefers. */
+    private String profileName(@Nullable Profile inForce) {
+        Profile asked = options.profile == null ? Profile.M : options.profile;
+        return (inForce == null ? asked : inForce).name();
     }
 
     private void tellLimits(Configuration inForce) {
