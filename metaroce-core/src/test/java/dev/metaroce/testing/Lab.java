@@ -346,6 +346,13 @@ public final class Lab {
         inject(packet);
     }
 
+    /** Hands a datagram to a node past the network, at once. */
+    public void deliverNow(NetAddress source, Node to, byte[] bytes) {
+        inbox.bytes().put(0, bytes);
+        to.engine.onDatagram(nowNs, inbox, 0, bytes.length, source, false);
+        to.pump();
+    }
+
     private Node nodeAt(NetAddress destination) {
         long number = (destination.low() & 0xFFFF_FFFFL) - 0x0A00_0000;
         return number >= 0 && number < nodes.size() ? nodes.get((int) number) : null;
