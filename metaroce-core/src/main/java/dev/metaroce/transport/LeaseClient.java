@@ -163,7 +163,7 @@ final class LeaseClient {
         //= MR-3.4-10
         int mtu = Math.min(grant.mtu, limits.payloadMtu());
         lease.start(grant.initialPsn, mtu, Math.clamp(grant.openMessages, 1, 1024));
-        lease.allow(grant.windowKib, grant.rateHint);
+        lease.allow(nowNs, grant.windowKib, grant.rateHint);
         noteAnswer(nowNs, c);
         //= MR-5.1-3
         for (int i = 0; i < lease.pathCount; i++) {
@@ -498,6 +498,7 @@ final class LeaseClient {
         }
         c.state(ConnectionState.CLOSING);
         if (!c.established && !c.hasUnsent()) {
+            sayGoodbye(c);
             end(nowNs, c, ConnectionState.CLOSED, WcStatus.WR_FLUSH_ERROR);
         } else if (c.leaseState == LeaseState.IDLE) {
             finish(nowNs, c);
@@ -561,10 +562,14 @@ final class LeaseClient {
         c.failure(c + ": " + why + c.progressText(nowNs));
         if (c.established) {
             //= MR-3.6-10
-            // Once, as a courtesy: the peer need not find out by time-out.
-            device.send(ControlOpcode.DISCONNECT, c.peer, c, c.index, nextNonce++, 0, 0, 0);
+            sayGoodbye(c);
         }
         end(nowNs, c, ConnectionState.FAILED, WcStatus.RETRY_EXCEEDED_ERROR);
+    }
+
+    /** Once, as a courtesy: a peer that knows the connection need not find out by time-out. */
+    private void sayGoodbye(TransportConnection c) {
+        device.send(ControlOpcode.DISCONNECT, c.peer, c, c.index, nextNonce++, 0, 0, 0);
     }
 
     private void end(

@@ -10,7 +10,6 @@ import dev.metaroce.wire.GrantFields;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.PacketMemory;
 import dev.metaroce.wire.Profile;
-import dev.metaroce.wire.ReclaimReason;
 import dev.metaroce.wire.RequestFields;
 
 import org.jspecify.annotations.Nullable;
@@ -28,8 +27,6 @@ final class LeaseServer {
     /** How often a silent holder is asked before its context is taken back. */
     private static final int KEEPALIVES = 4;
 
-    private static final long RECLAIM_DEADLINE_NS = 60_000_000_000L;
-    private static final long RECLAIM_REPEAT_NS = 20_000_000;
     private static final long WAITER_SILENCE_NS = 2_000_000_000;
     private static final long LINE_PERIOD_NS = 1_000_000;
     private static final long DENY_RETRY_US = 5_000;
@@ -45,7 +42,11 @@ final class LeaseServer {
     private final ReceiverShares shares;
     private final RequestFields request = new RequestFields();
 
+    /** When a request was last refused for want of a context. */
+    private long refusedNs;
+
     private final StaleTokens stale;
+    private final Reclaimer reclaimer;
 
     LeaseServer(
             DeviceState device,
@@ -61,6 +62,7 @@ final class LeaseServer {
         limits = device.limits;
         line = new WaitingLine(limits.maxWaiters());
         stale = new StaleTokens(device, contexts, pool, peers);
+        reclaimer = new Reclaimer(device, contexts, pool, line);
     }
 
     RxContexts contexts() {
@@ -81,7 +83,6 @@ final class LeaseServer {
     void heard(long nowNs, int cid) {
         //= MR-3.3-11
         contexts.heard(cid, nowNs);
-        contexts.unset(cid, RxContexts.KEEPALIVE_ASKED);
     }
 
     /** A DATA packet of the holder was accepted. */
@@ -106,7 +107,7 @@ final class LeaseServer {
         request.read(m, at);
         int peer = peers.enter(request.endpointId, request.incarnation, source);
         if (peer < 0) {
-            deny(nowNs, source, DenyReason.QUEUE_FULL, DENY_RETRY_US);
+            deny(nowNs, source, DenyReason.QUEUE_FULL, retryAfterUs());
             return;
         }
         if (peers.isNew(peer)) {
@@ -126,6 +127,7 @@ final class LeaseServer {
         int ticket = line.find(peer, request.nonce);
         if (ticket >= 0) {
             line.heard(ticket, nowNs);
+            line.connection(ticket).peerHeardNs = nowNs;
             sendQueued(ticket, source);
             return;
         }
@@ -270,11 +272,12 @@ final class LeaseServer {
                 device.event(
                         nowNs, EventId.CID_QUEUED, source.port(), CidPool.position(decision), 0);
                 sendQueued(ticket, source);
-                askBack(nowNs);
+                reclaimer.askBack(nowNs);
                 device.armBy(DeviceState.LINE_TIMER, nowNs + LINE_PERIOD_NS);
             }
             case DENY -> {
                 line.drop(ticket);
+                refusedNs = nowNs;
                 DenyReason reason =
                         CidPool.cause(decision) == CidPool.DenyCause.POLICY
                                 ? DenyReason.POLICY
@@ -419,56 +422,6 @@ final class LeaseServer {
 
     // Taking back
 
-    /** Asks holders for as many contexts as there are waiters: the longest idle first. */
-    private void askBack(long nowNs) {
-        int wanted = pool.waiting() - line.reclaiming();
-        for (int i = 0; i < wanted; i++) {
-            int best = -1;
-            long bestIdleNs = -1;
-            for (int cid = 0; cid < limits.contexts(); cid++) {
-                if (isReclaimable(nowNs, cid) && contexts.silenceNs(cid, nowNs) > bestIdleNs) {
-                    best = cid;
-                    bestIdleNs = contexts.silenceNs(cid, nowNs);
-                }
-            }
-            if (best < 0) {
-                return;
-            }
-            //= MR-3.5-1
-            pool.reclaim(best);
-            contexts.set(best, RxContexts.RECLAIM_ASKED);
-            contexts.restartHeld(best, nowNs);
-            line.reclaiming(1);
-            device.counters.increment(CounterId.RECLAIMS);
-            device.event(nowNs, EventId.CID_RECLAIMING, port(best), best, pool.epoch(best));
-            sendReclaim(best);
-            device.timers.set(DeviceState.LIFE_TIMERS + best, nowNs + RECLAIM_REPEAT_NS);
-        }
-    }
-
-    private boolean isReclaimable(long nowNs, int cid) {
-        if (contexts.connection(cid) == null || pool.state(cid) != SlotState.ACTIVE) {
-            return false;
-        }
-        return contexts.payloadBytes(cid) >= limits.quotaBytes()
-                || contexts.heldNs(cid, nowNs) >= limits.quotaTimeNs();
-    }
-
-    private void sendReclaim(int cid) {
-        TransportConnection connection = contexts.connection(cid);
-        if (connection != null) {
-            device.send(
-                    ControlOpcode.RECLAIM,
-                    connection.peer,
-                    null,
-                    contexts.srcCtx(cid),
-                    contexts.nonce(cid),
-                    CommonHeader.token(cid, pool.epoch(cid)),
-                    ReclaimReason.QUOTA.code(),
-                    RECLAIM_DEADLINE_NS / 1_000);
-        }
-    }
-
     void onRelease(long nowNs, PacketMemory m, int at, NetAddress source) {
         int token = CommonHeader.ctx(m, at);
         int cid = CommonHeader.cid(token);
@@ -524,6 +477,7 @@ final class LeaseServer {
         TransportConnection connection = contexts.connection(cid);
         if (connection != null && connection.rxCid == cid) {
             connection.rxCid = -1;
+            connection.peerHeardNs = nowNs;
         }
         if (contexts.has(cid, RxContexts.RECLAIM_ASKED)) {
             line.reclaiming(-1);
@@ -604,18 +558,18 @@ final class LeaseServer {
         }
         if (contexts.has(cid, RxContexts.RECLAIM_ASKED)) {
             //= MR-3.5-8
-            if (contexts.heldNs(cid, nowNs) >= RECLAIM_DEADLINE_NS
+            if (contexts.heldNs(cid, nowNs) >= Reclaimer.DEADLINE_NS
                     || contexts.silenceNs(cid, nowNs) >= 2 * limits.silenceNs()) {
                 expire(nowNs, cid, CounterId.EXPIRED);
                 return;
             }
-            sendReclaim(cid);
-            device.timers.set(DeviceState.LIFE_TIMERS + cid, nowNs + RECLAIM_REPEAT_NS);
+            reclaimer.ask(nowNs, cid);
             return;
         }
         long silenceNs = contexts.silenceNs(cid, nowNs);
         boolean unused = pool.state(cid) == SlotState.GRANTED;
-        boolean tooLong = unused && silenceNs >= limits.grantUnusedNs() - COARSE_NS && isShort();
+        boolean tooLong =
+                unused && silenceNs >= limits.grantUnusedNs() - COARSE_NS && isShort(nowNs);
         //= MR-3.3-5
         if (tooLong || silenceNs >= 2 * limits.silenceNs()) {
             if (unused) {
@@ -632,17 +586,18 @@ final class LeaseServer {
     }
 
     /** True when someone lacks a context and none is on its way back. */
-    private boolean isShort() {
+    private boolean isShort(long nowNs) {
         return switch (limits.policy()) {
             case QUEUE -> pool.waiting() > pool.quarantined() + line.reclaiming();
-            case DENY -> pool.free() == 0;
+            case DENY ->
+                    pool.free() + pool.quarantined() == 0
+                            && nowNs - refusedNs < limits.grantUnusedNs();
         };
     }
 
     private void sendKeepalive(int cid) {
         TransportConnection connection = contexts.connection(cid);
         if (connection != null) {
-            contexts.set(cid, RxContexts.KEEPALIVE_ASKED);
             device.counters.increment(CounterId.KEEPALIVES_SENT);
             device.send(
                     ControlOpcode.KEEPALIVE,
@@ -680,7 +635,7 @@ final class LeaseServer {
             line.drop(silent);
         }
         if (pool.waiting() > 0) {
-            askBack(nowNs);
+            reclaimer.askBack(nowNs);
             device.timers.set(DeviceState.LINE_TIMER, nowNs + LINE_PERIOD_NS);
         }
     }

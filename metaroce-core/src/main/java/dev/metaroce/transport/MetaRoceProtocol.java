@@ -213,7 +213,8 @@ public final class MetaRoceProtocol {
         return contexts.bytes()
                 + pool.bytes()
                 + PeerTable.bytes()
-                + WaitingLine.bytes(device.limits().maxWaiters());
+                + WaitingLine.bytes(device.limits().maxWaiters())
+                + StaleTokens.bytes(device.limits().contexts());
     }
 
     /** Bytes of one context in use. */

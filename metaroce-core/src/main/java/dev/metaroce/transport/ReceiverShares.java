@@ -17,6 +17,10 @@ final class ReceiverShares {
     private final DeviceLimits limits;
     private final RxContexts contexts;
     private final long[] lastBytes;
+
+    /** Demand per context as last measured over a whole period; UNLIMITED until then. */
+    private final long[] wanted;
+
     private final int[] active;
     private final long[] demand;
     private final long[] share;
@@ -30,6 +34,7 @@ final class ReceiverShares {
         this.contexts = contexts;
         int flows = limits.inboundRateBitsPerSecond() > 0 ? limits.contexts() : 0;
         lastBytes = new long[flows];
+        wanted = new long[flows];
         demand = new long[flows];
         share = new long[flows];
         active = new int[limits.contexts()];
@@ -49,17 +54,18 @@ final class ReceiverShares {
         contexts.rateHint(cid, AckHeader.RATE_NONE);
         if (lastBytes.length > 0) {
             lastBytes[cid] = 0;
+            wanted[cid] = UNLIMITED;
         }
         refresh(nowNs);
     }
 
     void refresh(long nowNs) {
         long elapsedNs = nowNs - refreshedNs;
-        if (fresh && elapsedNs < PERIOD_NS) {
+        boolean wholePeriod = elapsedNs >= PERIOD_NS;
+        if (fresh && !wholePeriod) {
             return;
         }
         fresh = true;
-        refreshedNs = nowNs;
         int count = 0;
         for (int cid = 0; cid < limits.contexts(); cid++) {
             if (contexts.connection(cid) != null && contexts.silenceNs(cid, nowNs) < ACTIVE_NS) {
@@ -67,8 +73,25 @@ final class ReceiverShares {
             }
         }
         windowKib = window(Math.max(1, count));
+        if (wholePeriod) {
+            refreshedNs = nowNs;
+            measure(count, elapsedNs);
+        }
         if (lastBytes.length > 0 && count > 0) {
-            giveHints(count, Math.max(1, elapsedNs));
+            giveHints(count);
+        }
+    }
+
+    /** What each sender would take, judged over a whole period: less says nothing. */
+    private void measure(int count, long elapsedNs) {
+        for (int i = 0; lastBytes.length > 0 && i < count; i++) {
+            int cid = active[i];
+            long bytes = contexts.payloadBytes(cid) - lastBytes[cid];
+            lastBytes[cid] = contexts.payloadBytes(cid);
+            long rate = (long) (bytes * 8e9 / elapsedNs);
+            int hint = contexts.rateHint(cid);
+            boolean uses = hint == AckHeader.RATE_NONE || rate > hint * 1_000_000L / 10 * 9;
+            wanted[cid] = uses ? UNLIMITED : rate + 1;
         }
     }
 
@@ -82,15 +105,9 @@ final class ReceiverShares {
     }
 
     //= MR-5.6-3
-    private void giveHints(int count, long elapsedNs) {
+    private void giveHints(int count) {
         for (int i = 0; i < count; i++) {
-            int cid = active[i];
-            long bytes = contexts.payloadBytes(cid) - lastBytes[cid];
-            lastBytes[cid] = contexts.payloadBytes(cid);
-            long rate = (long) (bytes * 8e9 / elapsedNs);
-            int hint = contexts.rateHint(cid);
-            boolean uses = hint == AckHeader.RATE_NONE || rate > hint * 1_000_000L / 10 * 9;
-            demand[i] = uses ? UNLIMITED : rate + rate / 4 + 1;
+            demand[i] = wanted[active[i]];
         }
         long capacity = limits.inboundRateBitsPerSecond() / 100 * 95;
         fairShare.compute(capacity, demand, count, share);

@@ -36,9 +36,6 @@ final class RxContexts {
     /** Flag: the holder was asked to give the context back. */
     static final int RECLAIM_ASKED = 4;
 
-    /** Flag: the holder was asked whether it lives. */
-    static final int KEEPALIVE_ASKED = 8;
-
     /** Flag, profile S: the present gap was reported. */
     static final int NAK_SENT = 16;
 

@@ -39,6 +39,10 @@ final class StaleTokens {
         unusedGrants = new long[limits.contexts() * WindowBitmap.WORDS];
     }
 
+    static long bytes(int contexts) {
+        return (long) contexts * WindowBitmap.WORDS * Long.BYTES;
+    }
+
     void noteGranted(int cid) {
         WindowBitmap.unset(unusedGrants, cid * WindowBitmap.WORDS, pool.epoch(cid));
     }

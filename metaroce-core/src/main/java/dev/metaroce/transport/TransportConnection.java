@@ -262,16 +262,6 @@ public final class TransportConnection {
         }
     }
 
-    /** True when any stream has posted work that is not completed. */
-    boolean hasWork() {
-        for (Stream stream : streams()) {
-            if (stream.hasUncompleted()) {
-                return true;
-            }
-        }
-        return false;
-    }
-
     /** True when any stream has posted work that is not fully sent. */
     boolean hasUnsent() {
         for (Stream stream : streams()) {

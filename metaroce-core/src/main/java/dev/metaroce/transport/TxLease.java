@@ -85,12 +85,13 @@ final class TxLease {
     }
 
     /** What the target allows now, from GRANT or ACK. */
-    void allow(int windowKib, int rateHintMbps) {
+    void allow(long nowNs, int windowKib, int rateHintMbps) {
         windowBytes = windowKib == AckHeader.WINDOW_NONE ? Long.MAX_VALUE : (long) windowKib << 10;
         rateBitsPerSecond =
                 rateHintMbps == AckHeader.RATE_NONE
                         ? Long.MAX_VALUE
                         : Math.max(1, rateHintMbps) * 1_000_000L;
+        pacer.onRate(nowNs, rateBitsPerSecond);
     }
 
     long rateBitsPerSecond() {

@@ -169,10 +169,6 @@ final class TxPath {
         return status[psn & MASK];
     }
 
-    boolean wasResent(int psn) {
-        return resent[psn & MASK];
-    }
-
     boolean isOutstanding(int psn) {
         return psn - una >= 0 && psn - nextPsn < 0 && status[psn & MASK] != ACKED;
     }
