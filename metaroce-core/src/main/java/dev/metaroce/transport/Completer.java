@@ -96,9 +96,11 @@ final class Completer {
             path.onProbeReply(echo);
         }
         long rttNs = rttNs(nowNs, echo, AckHeader.ackDelay(m, record));
+        if (acked > 0 || probed) {
+            path.state.rtt().onSample(rttNs);
+        }
         if (acked > 0) {
             path.onDelivered(acked);
-            path.state.rtt().onSample(rttNs);
             int ce = path.newCePackets(AckHeader.cePackets(m, record));
             path.state.congestion().onAck(nowNs, acked, Math.min(ce, acked), rttNs);
         }

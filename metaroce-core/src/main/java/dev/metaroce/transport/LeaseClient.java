@@ -79,7 +79,6 @@ final class LeaseClient {
         c.answeredNs = 0;
         c.nonce = nextNonce++;
         c.attempts = 0;
-        c.askedNs = nowNs;
         c.heardNs = nowNs;
         c.leaseState = LeaseState.REQUESTED;
         sendRequest(nowNs, c);
@@ -87,6 +86,7 @@ final class LeaseClient {
 
     private void sendRequest(long nowNs, TransportConnection c) {
         c.attempts++;
+        c.askedNs = nowNs;
         device.counters.increment(CounterId.REQUESTS_SENT);
         device.event(nowNs, EventId.LEASE_REQUESTED, c.index, c.nonce, c.attempts);
         device.send(ControlOpcode.REQUEST, c.peer, c, 0, c.nonce, 0, 0, 0);
@@ -189,8 +189,9 @@ final class LeaseClient {
     }
 
     /**
-     * The first answer gives a first idea of the round trip. It is too long when an earlier copy of
-     * the request was lost, which costs a little patience; none at all would cost a second.
+     * The first answer gives a first idea of the round trip. It is too short when it answers an
+     * earlier copy of the request, which costs a few probes; counted from the first copy it could
+     * be seconds.
      */
     private static void noteAnswer(long nowNs, TransportConnection c) {
         if (c.answeredNs == 0) {

@@ -97,7 +97,7 @@ final class Requester {
                         path.nextPsn(),
                         txTime);
                 CommonHeader.seal(batch.memory(), at, CommonHeader.BYTES);
-                path.onProbeSent(txTime);
+                path.probeWanted = false;
                 counters.increment(CounterId.PROBES_SENT);
                 sent++;
             }

@@ -62,13 +62,13 @@ public final class TransportConnection {
     long nonce;
     int attempts;
 
-    /** When the present request was sent first. */
+    /** When the present request was sent last. */
     long askedNs;
 
     /** Since when a lease is wanted and refused; a place in line is no refusal. */
     long wantedNs;
 
-    /** From the present request to its first answer; 0 before that. */
+    /** From the latest copy of the present request to its first answer; 0 before that. */
     long answeredNs;
 
     long retryNs;

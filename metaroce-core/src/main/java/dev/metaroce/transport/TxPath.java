@@ -52,9 +52,6 @@ final class TxPath {
     private int cePackets;
 
     boolean probeWanted;
-    private boolean probeOut;
-    private int probeOrder;
-    private int probeTime;
 
     TxPath(TxLease lease, PathState state) {
         this.lease = lease;
@@ -77,7 +74,6 @@ final class TxPath {
         quietPackets = 0;
         cePackets = 0;
         probeWanted = false;
-        probeOut = false;
     }
 
     /** Oldest unacknowledged PSN. */
@@ -353,19 +349,25 @@ final class TxPath {
 
     // Probes
 
-    void onProbeSent(int txTime) {
-        probeWanted = false;
-        probeOut = true;
-        probeOrder = order++;
-        probeTime = txTime;
-    }
-
-    /** An answer to our probe: everything sent before it that is not acknowledged is lost. */
+    /**
+     * An answer to a probe, or to what arrived right behind it: everything sent before that and not
+     * acknowledged is lost. Not only the latest probe counts: when the way has become much longer,
+     * every answer is to an earlier one.
+     */
     void onProbeReply(int echoTime) {
-        if (probeOut && echoTime == probeTime) {
-            probeOut = false;
-            //= MR-4.3-8
-            noteDelivered(probeOrder + guardPackets);
+        boolean any = false;
+        int newest = 0;
+        for (int psn = una; psn != nextPsn; psn++) {
+            int at = psn & MASK;
+            boolean before = status[at] == IN_FLIGHT && sentTime[at] - echoTime < 0;
+            if (before && (!any || sentOrder[at] - newest > 0)) {
+                any = true;
+                newest = sentOrder[at];
+            }
+        }
+        //= MR-4.3-8
+        if (any) {
+            noteDelivered(newest + 1 + guardPackets);
         }
     }
 

@@ -26,7 +26,7 @@ public final class Swarm {
     public final Lab lab;
     private final Lab.Node hub;
     private final List<Link> links = new ArrayList<>();
-    private long steps;
+    private long killAtNs;
 
     /** One connection with its flows. */
     private final class Link {
@@ -40,6 +40,7 @@ public final class Swarm {
         final List<SwarmFlow> back = new ArrayList<>();
         Connection accepted;
         boolean closing;
+        boolean killed;
 
         Link(Lab.Node node, int number) {
             this.node = node;
@@ -123,14 +124,30 @@ public final class Swarm {
             }
         }
 
+        /**
+         * The process dies; perhaps another one takes its address. What it did is nobody's
+         * business.
+         */
+        void kill(Rng chance) {
+            killed = true;
+            if (chance.chance(0.5)) {
+                node.kill();
+            } else {
+                lab.replace(node, plan.initiator);
+            }
+        }
+
         boolean isDone() {
+            if (killed) {
+                return true;
+            }
             boolean done = !out.isEmpty() && out.stream().allMatch(SwarmFlow::isDone);
             done &= !plan.bothWays || back.stream().allMatch(SwarmFlow::isDone);
             return done && (!closing || dialed.state() == ConnectionState.CLOSED);
         }
 
         void check() {
-            if (dialed.state() == ConnectionState.FAILED) {
+            if (!killed && dialed.state() == ConnectionState.FAILED) {
                 throw new AssertionError("failed: " + dialed.failure());
             }
         }
@@ -158,6 +175,7 @@ public final class Swarm {
         if (plan.selfConnect) {
             links.add(new Link(hub, plan.initiators));
         }
+        killAtNs = lab.nowNs() + (long) (rng.nextDouble() * 100 * MS);
         addFaults();
     }
 
@@ -195,6 +213,9 @@ public final class Swarm {
                 throw new AssertionError("not everything completed after the network was healed");
             }
             for (Link link : links) {
+                if (link.killed) {
+                    continue;
+                }
                 link.out.forEach(SwarmFlow::checkMemory);
                 if (plan.bothWays) {
                     link.back.forEach(SwarmFlow::checkMemory);
@@ -207,7 +228,7 @@ public final class Swarm {
     }
 
     private String state() {
-        StringBuilder text = new StringBuilder("\nat " + lab.nowNs() + " ns, " + steps + " steps");
+        StringBuilder text = new StringBuilder("\nat " + lab.nowNs() + " ns");
         CidPool pool = hub.engine.protocol().pool();
         text.append("\nhub holds ").append(pool.inUse()).append(" waiting ").append(pool.waiting());
         for (Link link : links) {
@@ -225,17 +246,14 @@ public final class Swarm {
         long end = lab.nowNs() + forNs;
         Rng chance = lab.rng("application");
         while (lab.nowNs() - end < 0) {
-            int burst = 1 + chance.nextInt(60);
-            boolean moved = false;
-            for (int i = 0; i < burst; i++) {
-                moved |= step();
-            }
-            if (!moved) {
-                lab.advance(1_000);
-            }
+            lab.advance(1 + (long) (chance.nextDouble() * (2 * plan.latencyNs + 20_000)));
+            checkPool(hub);
             Link link = links.get(chance.nextInt(links.size()));
-            link.act(chance);
-            link.check();
+            if (!link.killed) {
+                link.act(chance);
+                link.check();
+            }
+            killSome(chance);
             if (links.stream().allMatch(Link::isDone)) {
                 return true;
             }
@@ -243,11 +261,16 @@ public final class Swarm {
         return false;
     }
 
-    private boolean step() {
-        steps++;
-        boolean moved = lab.step();
-        checkPool(hub);
-        return moved;
+    private void killSome(Rng chance) {
+        if (plan.killed == 0 || lab.nowNs() < killAtNs) {
+            return;
+        }
+        killAtNs = Long.MAX_VALUE;
+        for (Link link : links) {
+            if (link.node != hub && chance.chance(plan.killed)) {
+                link.kill(chance);
+            }
+        }
     }
 
     private static void checkPool(Lab.Node node) {
@@ -260,15 +283,17 @@ public final class Swarm {
     private void expectContextsBack() {
         lab.expect("contexts given back", () -> isIdle(), 10_000 * MS);
         for (Link link : links) {
-            link.poll();
-            link.check();
+            if (!link.killed) {
+                link.poll();
+                link.check();
+            }
         }
     }
 
     private boolean isIdle() {
         boolean idle = hub.engine.protocol().pool().inUse() == 0;
         for (Link link : links) {
-            idle &= link.node.engine.protocol().pool().inUse() == 0;
+            idle &= link.killed || link.node.engine.protocol().pool().inUse() == 0;
         }
         return idle;
     }

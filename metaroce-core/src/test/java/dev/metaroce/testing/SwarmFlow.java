@@ -38,6 +38,8 @@ final class SwarmFlow {
     private final boolean[] signaled;
     private final int[] receiveOf;
     private final int[] messageOfReceive;
+    private final int poison;
+    private final int allReceives;
     private final MemoryRegion source;
     private final MemoryRegion target;
     private final QueuePair from;
@@ -79,6 +81,8 @@ final class SwarmFlow {
                 receiveOf[i] = receives++;
             }
         }
+        allReceives = receives;
+        poison = plan.poisoned && rng.chance(0.5) ? aWrite(rng) : n;
         source = fromDomain.register(Arena.ofAuto().allocate(bytes, 8), 0);
         target =
                 toDomain.register(
@@ -91,10 +95,23 @@ final class SwarmFlow {
         }
     }
 
+    /** A WRITE that gets a wrong key, or the number of messages when there is none. */
+    private int aWrite(Rng rng) {
+        int first = rng.nextInt(kinds.length);
+        for (int i = first; i < kinds.length; i++) {
+            boolean write = kinds[i] == Kind.WRITE || kinds[i] == Kind.WRITE_IMM;
+            if (write && lengths[i] > 0) {
+                return i;
+            }
+        }
+        return kinds.length;
+    }
+
+    /** Receives that complete: those of messages before the poisoned one. */
     private int receives() {
         int count = 0;
-        for (int receive : receiveOf) {
-            count = Math.max(count, receive + 1);
+        for (int i = 0; i < poison; i++) {
+            count = Math.max(count, receiveOf[i] + 1);
         }
         return count;
     }
@@ -118,7 +135,7 @@ final class SwarmFlow {
     }
 
     void postReceives(int most) {
-        for (int i = 0; i < most && receivesPosted < receives(); i++) {
+        for (int i = 0; i < most && receivesPosted < allReceives; i++) {
             int message = messageOfReceive[receivesPosted];
             PostResult result =
                     kinds[message] == Kind.WRITE_IMM
@@ -135,17 +152,12 @@ final class SwarmFlow {
     private boolean postNext() {
         int i = posted;
         long there = target.address() + offsets[i];
+        int rkey = target.rkey() + (i == poison ? 1 : 0);
         PostResult result =
                 switch (kinds[i]) {
                     case WRITE ->
                             from.postWrite(
-                                    i,
-                                    source,
-                                    offsets[i],
-                                    lengths[i],
-                                    there,
-                                    target.rkey(),
-                                    signaled[i]);
+                                    i, source, offsets[i], lengths[i], there, rkey, signaled[i]);
                     case WRITE_IMM ->
                             from.postWriteWithImmediate(
                                     i,
@@ -153,7 +165,7 @@ final class SwarmFlow {
                                     offsets[i],
                                     lengths[i],
                                     there,
-                                    target.rkey(),
+                                    rkey,
                                     immediate(i),
                                     signaled[i]);
                     case SEND -> from.postSend(i, source, offsets[i], lengths[i], signaled[i]);
@@ -170,16 +182,28 @@ final class SwarmFlow {
 
     void onSend(WorkCompletion wc) {
         int expected = completed;
-        while (expected < posted && !signaled[expected]) {
+        while (expected < Math.min(posted, poison) && !signaled[expected]) {
             expected++;
         }
-        check(wc.status() == WcStatus.SUCCESS, "completes well", wc);
+        WcStatus status = WcStatus.SUCCESS;
+        if (expected >= poison) {
+            status = expected == poison ? WcStatus.REMOTE_ACCESS_ERROR : WcStatus.WR_FLUSH_ERROR;
+        }
+        check(wc.status() == status, "ends with " + status, wc);
         check(expected < posted && wc.wrId() == expected, "completes in post order", wc);
-        check(wc.byteLength() == lengths[expected], "tells its length", wc);
+        check(
+                wc.byteLength() == (expected < poison ? lengths[expected] : 0),
+                "tells its length",
+                wc);
         completed = expected + 1;
     }
 
     void onReceive(WorkCompletion wc) {
+        if (wc.status() == WcStatus.WR_FLUSH_ERROR
+                && received >= receives()
+                && poison < kinds.length) {
+            return;
+        }
         check(received < receivesPosted && wc.wrId() == received, "receives in order", wc);
         int message = messageOfReceive[received++];
         check(wc.status() == WcStatus.SUCCESS, "receives well", wc);
@@ -198,7 +222,9 @@ final class SwarmFlow {
     /** All messages are in memory and nothing else is. */
     void checkMemory() {
         for (int i = 0; i < kinds.length; i++) {
-            checkPlaced(i);
+            if (i < poison) {
+                checkPlaced(i);
+            }
             for (int j = offsets[i] - GAP; j < offsets[i]; j++) {
                 checkCanary(j);
             }

@@ -23,6 +23,8 @@ public final class SwarmPlan {
     final boolean lateReceives;
     final boolean closes;
     final boolean selfConnect;
+    final boolean poisoned;
+    final double killed;
     final int maxLength;
     final DeviceLimits hub;
     final DeviceLimits initiator;
@@ -64,6 +66,8 @@ public final class SwarmPlan {
         blackRoute = rng.chance(0.8) || profile == Profile.S ? -1 : 1 + rng.nextInt(8);
         outageNs = rng.chance(0.8) ? 0 : (1 + rng.nextInt(200)) * MS;
         rateBitsPerSecond = rng.chance(0.7) ? 0 : (long) pick(rng, 1e8, 1e9, 1e10);
+        poisoned = rng.chance(0.2) && !bothWays;
+        killed = rng.chance(0.15) ? 0.4 : 0;
         coalesceNs = rng.chance(0.5) ? -1 : rng.nextInt(20_000);
 
         DeviceLimits.Builder builder =
@@ -79,6 +83,10 @@ public final class SwarmPlan {
             builder.giveUpNs(60_000 * MS);
         }
         initiator = builder.build();
+        if (killed > 0) {
+            // The dead keep their contexts for twice this, while others lose patience.
+            builder.silenceNs(500 * MS);
+        }
         if (rng.chance(0.3)) {
             builder.receiveWindowBytes(16_384L << rng.nextInt(6));
         }
@@ -120,6 +128,8 @@ public final class SwarmPlan {
                 + (lateReceives ? ", late receives" : "")
                 + (closes ? ", closes" : "")
                 + (selfConnect ? ", self" : "")
+                + (poisoned ? ", wrong keys" : "")
+                + (killed > 0 ? ", killed " + killed : "")
                 + ", loss "
                 + loss
                 + ", dup "

@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.metaroce.event.CounterId;
 import dev.metaroce.testing.Lab;
 import dev.metaroce.testing.Pair;
+import dev.metaroce.testing.RawPacket;
 import dev.metaroce.verbs.Connection;
+import dev.metaroce.wire.ControlOpcode;
 
 import org.junit.jupiter.api.Test;
 
@@ -81,5 +83,31 @@ class DeniedTest {
                 "the late client's lease",
                 () -> connection.state() == ConnectionState.OPEN,
                 SECOND);
+    }
+
+    /** Seven requests are lost. The second and more until the answer is no round trip either. */
+    @Test
+    void aLateAnswerIsNoLongRoundTrip() {
+        Pair pair = new Pair(1, DeviceLimits.defaults(), 1, 1 << 16);
+        int[] requests = new int[1];
+        pair.lab.addFault(
+                packet -> {
+                    boolean request = RawPacket.is(packet.bytes, ControlOpcode.REQUEST);
+                    return request && ++requests[0] <= 7 ? 0 : 1;
+                });
+        pair.connect();
+        pair.clientEnd.fill(pair.lab.rng("data"));
+        boolean[] lost = new boolean[1];
+        pair.lab.addFault(
+                packet -> {
+                    boolean first = RawPacket.isData(packet.bytes) && !lost[0];
+                    lost[0] |= first;
+                    return first ? 0 : 1;
+                });
+        long start = pair.lab.nowNs();
+        pair.write(0, 1, 0, 64);
+        pair.expectSends(1, SECOND);
+
+        assertThat(pair.lab.nowNs() - start).isLessThan(20 * MS);
     }
 }

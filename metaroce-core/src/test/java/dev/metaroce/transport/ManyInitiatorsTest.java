@@ -95,11 +95,12 @@ class ManyInitiatorsTest {
     void c05TheFlowTooMany(Profile profile) {
         DeviceLimits limits =
                 DEFAULTS.toBuilder().profiles(profile.code()).payloadMtu(4096).build();
-        Peers peers = new Peers(5, limits, 257, 1 << 16, 4);
+        Peers peers = new Peers(5, limits, 257, 1 << 16, 8);
         peers.lab.link(5_000_000_000L, MS, 10 * MS);
         peers.add(256, limits);
         runFor(peers, 100 * MS, 256);
         long before = runFor(peers, 100 * MS, 256);
+        assertThat(peers.server.engine.protocol().pool().inUse()).isEqualTo(256);
         Peers.Client late = peers.add(limits);
         long start = peers.lab.nowNs();
         late.write(1 << 16);
@@ -136,7 +137,7 @@ class ManyInitiatorsTest {
         for (int i = 0; i < busy; i++) {
             Peers.Client client = peers.clients.get(i);
             client.poll();
-            while (client.posted() - client.completions.size() < 2) {
+            while (client.posted() - client.completions.size() < 8) {
                 client.write(1 << 16);
             }
         }
