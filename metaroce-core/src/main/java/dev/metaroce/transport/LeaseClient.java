@@ -332,10 +332,15 @@ final class LeaseClient {
 
     void onReclaim(long nowNs, PacketMemory m, int at, NetAddress source) {
         TransportConnection c = device.connection(CommonHeader.ctx(m, at));
-        if (c != null && holdsToken(c, m, at) && source.sameHost(c.peer)) {
+        if (c != null && !source.sameHost(c.peer)) {
+            return;
+        }
+        if (c != null && holdsToken(c, m, at)) {
             c.reclaimed = true;
             c.heardNs = nowNs;
             afterProgress(nowNs, c);
+        } else {
+            sayReleased(m, at, source);
         }
     }
 
@@ -360,17 +365,18 @@ final class LeaseClient {
             //= MR-3.3-8
             device.send(ControlOpcode.KEEPALIVE_ACK, source, null, 0, nonce, token, 0, 0);
         } else {
-            // We do not hold it (any more): the target may have it back.
-            device.send(
-                    ControlOpcode.RELEASE,
-                    source,
-                    null,
-                    CommonHeader.ctx(m, at),
-                    nonce,
-                    token,
-                    0,
-                    0);
+            sayReleased(m, at, source);
         }
+    }
+
+    /** We do not hold the lease that is spoken of (any more): the target may have it back. */
+    private void sayReleased(PacketMemory m, int at, NetAddress source) {
+        int token =
+                CommonHeader.token(
+                        ControlMessage.leaseCid(m, at), ControlMessage.leaseEpoch(m, at));
+        int srcCtx = CommonHeader.ctx(m, at);
+        long nonce = ControlMessage.nonce(m, at);
+        device.send(ControlOpcode.RELEASE, source, null, srcCtx, nonce, token, 0, 0);
     }
 
     // Giving back

@@ -52,7 +52,7 @@ final class Requester {
         int sent = sendProbes(nowNs, lease, batch);
         int largest = DataHeader.MAX_HEADER_BYTES + lease.mtu + CommonHeader.TRAILER_BYTES;
         while (sent < budget && batch.hasRoom(largest) && isPaced(nowNs, c, lease)) {
-            int run = resendLost(nowNs, lease, batch, budget - sent);
+            int run = resendLost(nowNs, c, lease, batch, budget - sent);
             if (run == 0) {
                 run = sendNew(nowNs, c, lease, batch, budget - sent);
             }
@@ -105,7 +105,8 @@ final class Requester {
         return sent;
     }
 
-    private int resendLost(long nowNs, TxLease lease, TxBatch batch, int budget) {
+    private int resendLost(
+            long nowNs, TransportConnection c, TxLease lease, TxBatch batch, int budget) {
         int sent = 0;
         for (int i = 0; i < lease.pathCount && sent < budget; i++) {
             TxPath path = lease.paths[i];
@@ -113,6 +114,7 @@ final class Requester {
                     && path.state.freeWindow() > 0
                     && sent < budget
                     && sent < RUN_PACKETS
+                    && isPaced(nowNs, c, lease)
                     && lease.admits(lease.mtu)
                     && batch.hasRoom(
                             DataHeader.MAX_HEADER_BYTES + lease.mtu + CommonHeader.TRAILER_BYTES)) {
@@ -144,6 +146,7 @@ final class Requester {
         while (stream != null
                 && sent < run
                 && path.hasPsn()
+                && isPaced(nowNs, c, lease)
                 && batch.hasRoom(largest)
                 && lease.admits(nextBytes(stream, lease))) {
             int psn = cutPacket(c, lease, path, stream);

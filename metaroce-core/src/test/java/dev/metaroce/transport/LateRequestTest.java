@@ -7,6 +7,8 @@ import dev.metaroce.testing.Lab;
 import dev.metaroce.testing.Occupant;
 import dev.metaroce.testing.Pair;
 import dev.metaroce.testing.RawPacket;
+import dev.metaroce.verbs.Connection;
+import dev.metaroce.wire.ControlMessage;
 import dev.metaroce.wire.ControlOpcode;
 
 import org.junit.jupiter.api.Test;
@@ -99,5 +101,31 @@ class LateRequestTest {
         pair.expectSends(2, 250 * MS);
         assertThat(pair.mismatch()).isEqualTo(-1);
         assertThat(pair.server.device.contextsInUse()).isEqualTo(1);
+    }
+
+    /**
+     * Someone waits for the context whose six RELEASEs were lost: its last holder is asked, and
+     * says.
+     */
+    @Test
+    void aHolderThatGaveItsContextBackSaysSoWhenAskedForIt() {
+        DeviceLimits limits =
+                DeviceLimits.defaults().toBuilder().contexts(1).packetLifetimeNs(10 * MS).build();
+        Pair pair = new Pair(1, limits, 1, 1 << 16);
+        pair.lab.addFault(
+                packet -> {
+                    boolean named =
+                            packet.bytes.length > ControlMessage.bytes(ControlOpcode.RELEASE);
+                    return named && RawPacket.is(packet.bytes, ControlOpcode.RELEASE) ? 0 : 1;
+                });
+        pair.connect();
+        pair.write(0, 1, 0, 1 << 15);
+        pair.expectSends(1, SECOND);
+        pair.lab.advance(SECOND);
+        Lab.Node other = pair.lab.add(DeviceLimits.defaults());
+        pair.server.device.listen(8, (accepted, data) -> new byte[0]);
+        Connection connection = other.device.connect(pair.server.address, 8, new byte[0]);
+
+        pair.lab.expect("the context", () -> connection.state() == ConnectionState.OPEN, 300 * MS);
     }
 }

@@ -3,9 +3,19 @@ package dev.metaroce.transport;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.metaroce.testing.Pair;
+import dev.metaroce.testing.Profiles;
+import dev.metaroce.testing.RawPacket;
+import dev.metaroce.util.Rng;
+import dev.metaroce.wire.AckHeader;
 import dev.metaroce.wire.NetAddress;
+import dev.metaroce.wire.Profile;
 
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import java.util.ArrayList;
+import java.util.List;
 
 /** Senders that the target holds to a rate. */
 class PacingTest {
@@ -46,5 +56,52 @@ class PacingTest {
         lease.open(peer, 0, 0, 0, 1, true);
 
         assertThat(lease.pacer.nextSendNs(0)).isZero();
+    }
+
+    /** Over any time, no more than the rate, the burst and one packet. */
+    @ParameterizedTest
+    @EnumSource(Profile.class)
+    void noBurstIsLongerThanAllowed(Profile profile) {
+        DeviceLimits limits = Profiles.only(profile).inboundRateBitsPerSecond(4_000_000).build();
+        Pair pair = new Pair(1, limits, 1, 1 << 20).connect();
+        List<long[]> sent = new ArrayList<>();
+        Rng chance = new Rng(1);
+        pair.lab.addFault(
+                packet -> {
+                    boolean data = RawPacket.isData(packet.bytes);
+                    if (data) {
+                        sent.add(new long[] {pair.lab.nowNs(), packet.bytes.length - 52});
+                    }
+                    return data && chance.chance(0.1) ? 0 : 1;
+                });
+        pair.write(0, 1, 0, 1 << 20);
+        pair.lab.advance(SECOND);
+
+        long mostPerSecond = 4_000_000 / 8;
+        for (int i = 0; i < sent.size(); i++) {
+            long bytes = 0;
+            for (int j = i; j < sent.size(); j++) {
+                bytes += sent.get(j)[1];
+                long ns = sent.get(j)[0] - sent.get(i)[0];
+                assertThat(bytes)
+                        .isLessThanOrEqualTo(
+                                mostPerSecond * ns / SECOND + (64 << 10) + limits.payloadMtu());
+            }
+        }
+        assertThat(sent).hasSizeGreaterThan(20);
+    }
+
+    /** The hint rises while the sender waits: it does not sit the old pause out. */
+    @Test
+    void aHigherRateShortensThePause() {
+        TxLease lease = new TxLease(1, NetAddress.ofIpv4(0x0A00_0001, 50_791));
+        lease.open(NetAddress.ofIpv4(0x0A00_0001, 50_791), 0, 0, 0, 1, true);
+        lease.allow(0, AckHeader.WINDOW_NONE, 1);
+        lease.pacer.onSent(0, 1 << 20, lease.rateBitsPerSecond());
+        assertThat(lease.pacer.nextSendNs(0)).isGreaterThan(SECOND);
+
+        lease.allow(MS, AckHeader.WINDOW_NONE, 1_000);
+
+        assertThat(lease.pacer.nextSendNs(MS)).isLessThan(10 * MS);
     }
 }

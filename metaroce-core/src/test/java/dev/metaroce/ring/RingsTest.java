@@ -1,0 +1,194 @@
+package dev.metaroce.ring;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.metaroce.testing.Seeded;
+import dev.metaroce.util.Rng;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+import java.util.ArrayDeque;
+import java.util.concurrent.atomic.AtomicReference;
+
+/** The work queue and the completion ring, against array deques and against two threads. */
+class RingsTest {
+    /** Queues of random depths that share a completion ring; some requests are not signalled. */
+    @Seeded(cases = 200)
+    void agreeWithDeques(long seed) {
+        Rng rng = new Rng(seed);
+        int queues = 1 + rng.nextInt(3);
+        WorkQueue[] queue = new WorkQueue[queues];
+        int[] depth = new int[queues];
+        CompletionRing ring = new CompletionRing(200);
+        for (int i = 0; i < queues; i++) {
+            depth[i] = 1 + rng.nextInt(60);
+            queue[i] = new WorkQueue("queue " + i, depth[i]);
+            ring.reserve(depth[i]);
+        }
+        Twin twin = new Twin(queues);
+        long id = 0;
+        WorkCompletion wc = new WorkCompletion();
+        for (int step = 0; step < 3_000; step++) {
+            int i = rng.nextInt(queues);
+            switch (rng.nextInt(3)) {
+                case 0 -> {
+                    boolean signaled = rng.chance(0.7);
+                    boolean stored =
+                            queue[i].offer(id, 3, signaled ? 1 : 0, null, id, id, id, 9, 8);
+                    assertThat(stored).isEqualTo(twin.occupied(i) < depth[i]);
+                    if (stored) {
+                        twin.waiting[i].add(new Twin.Request(id, signaled));
+                        assertThat(queue[i].tail()).isEqualTo(++twin.posted[i]);
+                    }
+                    id++;
+                }
+                case 1 -> complete(queue[i], i, ring, twin);
+                default -> {
+                    Twin.Request expected = twin.completed.poll();
+                    assertThat(ring.poll(wc)).isEqualTo(expected != null);
+                    if (expected != null) {
+                        assertThat(wc.wrId()).isEqualTo(expected.id());
+                        assertThat(wc.status()).isEqualTo(WcStatus.SUCCESS);
+                        assertThat(wc.byteLength()).isEqualTo(expected.id() * 2);
+                        assertThat(wc.immediate()).isEqualTo((int) expected.id());
+                        assertThat(wc.hasImmediate()).isEqualTo(expected.id() % 2 == 0);
+                        int origin = twin.origins.poll();
+                        assertThat(wc.owner()).isEqualTo("queue " + origin);
+                        twin.freed[origin] = twin.sequences.poll() + 1;
+                    }
+                }
+            }
+            assertThat(ring.size()).isEqualTo(twin.completed.size());
+            assertThat(queue[i].outstanding()).isEqualTo(twin.occupied(i));
+        }
+    }
+
+    /** The engine finishes the oldest request of a queue. */
+    private static void complete(WorkQueue queue, int i, CompletionRing ring, Twin twin) {
+        Twin.Request next = twin.waiting[i].poll();
+        if (next == null) {
+            return;
+        }
+        long seq = twin.engine[i]++;
+        assertThat(queue.wrId(seq)).isEqualTo(next.id());
+        assertThat(queue.length(seq)).isEqualTo(next.id());
+        assertThat(queue.localOffset(seq)).isEqualTo(next.id());
+        assertThat(queue.remoteAddress(seq)).isEqualTo(next.id());
+        assertThat(queue.signaled(seq)).isEqualTo(next.signaled());
+        if (next.signaled()) {
+            ring.push(
+                    queue,
+                    seq,
+                    next.id(),
+                    WcStatus.SUCCESS,
+                    WcOpcode.SEND,
+                    next.id() * 2,
+                    (int) next.id(),
+                    next.id() % 2 == 0);
+            twin.completed.add(next);
+            twin.origins.add(i);
+            twin.sequences.add(seq);
+        }
+    }
+
+    private static final class Twin {
+        record Request(long id, boolean signaled) {}
+
+        final ArrayDeque<Request>[] waiting;
+        final ArrayDeque<Request> completed = new ArrayDeque<>();
+        final ArrayDeque<Integer> origins = new ArrayDeque<>();
+        final ArrayDeque<Long> sequences = new ArrayDeque<>();
+        final long[] posted;
+        final long[] engine;
+        final long[] freed;
+
+        @SuppressWarnings("unchecked")
+        Twin(int queues) {
+            waiting = new ArrayDeque[queues];
+            for (int i = 0; i < queues; i++) {
+                waiting[i] = new ArrayDeque<>();
+            }
+            posted = new long[queues];
+            engine = new long[queues];
+            freed = new long[queues];
+        }
+
+        int occupied(int i) {
+            return (int) (posted[i] - freed[i]);
+        }
+    }
+
+    /** One thread posts and polls, another takes and completes, as application and engine do. */
+    @Test
+    @Timeout(60)
+    void twoThreadsLoseNothing() throws InterruptedException {
+        int total = 1_000_000;
+        WorkQueue queue = new WorkQueue("it", 61);
+        CompletionRing ring = new CompletionRing(61);
+        ring.reserve(61);
+        AtomicReference<Throwable> failure = new AtomicReference<>();
+        Thread engine =
+                new Thread(
+                        () -> {
+                            try {
+                                engine(queue, ring, total);
+                            } catch (Throwable e) {
+                                failure.set(e);
+                            }
+                        });
+        engine.start();
+        long posted = 0;
+        long polled = 0;
+        WorkCompletion wc = new WorkCompletion();
+        while (polled < total && failure.get() == null) {
+            boolean moved = false;
+            if (posted < total && queue.offer(posted, 3, 1, null, ~posted, posted, 0, 0, 0)) {
+                posted++;
+                moved = true;
+            }
+            if (ring.poll(wc)) {
+                if (wc.wrId() != polled || wc.byteLength() != polled) {
+                    throw new AssertionError("completion " + polled + " is " + wc);
+                }
+                polled++;
+                moved = true;
+            }
+            if (!moved) {
+                Thread.onSpinWait();
+            }
+        }
+        engine.join();
+        assertThat(failure.get()).isNull();
+        assertThat(polled).isEqualTo(total);
+        assertThat(queue.outstanding()).isZero();
+    }
+
+    private static void engine(WorkQueue queue, CompletionRing ring, int total) {
+        for (long seq = 0; seq < total; seq++) {
+            while (queue.tail() <= seq) {
+                Thread.onSpinWait();
+            }
+            long id = queue.wrId(seq);
+            if (id != seq || queue.localOffset(seq) != ~seq) {
+                throw new AssertionError("request " + seq + " reads as " + id);
+            }
+            ring.push(
+                    queue, seq, id, WcStatus.SUCCESS, WcOpcode.WRITE, queue.length(seq), 0, false);
+        }
+    }
+
+    @Test
+    void reservationsBeyondTheCapacityAreRefusedAndNamed() {
+        CompletionRing ring = new CompletionRing(100);
+        ring.reserve(60);
+        assertThatThrownBy(() -> ring.reserve(41))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("100")
+                .hasMessageContaining("101");
+        ring.reserve(40);
+        ring.unreserve(60);
+        ring.reserve(60);
+    }
+}
