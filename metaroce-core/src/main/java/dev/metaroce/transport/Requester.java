@@ -50,8 +50,7 @@ final class Requester {
             return 0;
         }
         int sent = sendProbes(nowNs, lease, batch);
-        int largest = DataHeader.MAX_HEADER_BYTES + lease.mtu + CommonHeader.TRAILER_BYTES;
-        while (sent < budget && batch.hasRoom(largest) && isPaced(nowNs, c, lease)) {
+        while (sent < budget && batch.hasRoom(largestPacket(lease))) {
             int run = resendLost(nowNs, c, lease, batch, budget - sent);
             if (run == 0) {
                 run = sendNew(nowNs, c, lease, batch, budget - sent);
@@ -62,6 +61,10 @@ final class Requester {
             sent += run;
         }
         return sent;
+    }
+
+    private static int largestPacket(TxLease lease) {
+        return DataHeader.MAX_HEADER_BYTES + lease.mtu + CommonHeader.TRAILER_BYTES;
     }
 
     private boolean isPaced(long nowNs, TransportConnection c, TxLease lease) {
@@ -116,8 +119,7 @@ final class Requester {
                     && sent < RUN_PACKETS
                     && isPaced(nowNs, c, lease)
                     && lease.admits(lease.mtu)
-                    && batch.hasRoom(
-                            DataHeader.MAX_HEADER_BYTES + lease.mtu + CommonHeader.TRAILER_BYTES)) {
+                    && batch.hasRoom(largestPacket(lease))) {
                 //= MR-4.3-2
                 int psn = path.takeLost();
                 boolean ask = path.lostCount() == 0 || path.state.freeWindow() == 1;
@@ -131,7 +133,7 @@ final class Requester {
     private int sendNew(
             long nowNs, TransportConnection c, TxLease lease, TxBatch batch, int budget) {
         Stream stream = nextStream(nowNs, c, lease);
-        if (stream == null || !lease.admits(Math.min(lease.mtu, 1))) {
+        if (stream == null) {
             return 0;
         }
         int choice = choosePath(lease);
@@ -140,14 +142,13 @@ final class Requester {
         }
         TxPath path = lease.paths[choice];
         int run = Math.min(Math.min(budget, RUN_PACKETS), path.state.freeWindow());
-        int largest = DataHeader.MAX_HEADER_BYTES + lease.mtu + CommonHeader.TRAILER_BYTES;
         int sent = 0;
         //= MR-4.3-9
         while (stream != null
                 && sent < run
                 && path.hasPsn()
                 && isPaced(nowNs, c, lease)
-                && batch.hasRoom(largest)
+                && batch.hasRoom(largestPacket(lease))
                 && lease.admits(nextBytes(stream, lease))) {
             int psn = cutPacket(c, lease, path, stream);
             stream = nextStream(nowNs, c, lease);
