@@ -138,6 +138,11 @@ public final class DeviceState {
         return index < connections.length ? connections[index] : null;
     }
 
+    /** Connections that have not ended. */
+    int connectionCount() {
+        return connectionCount;
+    }
+
     int connectionSlots() {
         return connections.length;
     }
