@@ -17,11 +17,18 @@ import java.util.Objects;
 
 /** Turns waiting control messages into packets. Owner: the engine thread. */
 final class ControlWriter {
+    /** Copies of a message that go out by the device's own port before others are tried. */
+    private static final int OWN_PORT_TRIES = 2;
+
+    /** One in so many questions to holders takes another route than the own port. */
+    private static final int ASKS_PER_DETOUR = 4;
+
     private final DeviceState device;
     private final LeaseServer server;
     private final LeaseClient client;
     private final RequestFields request = new RequestFields();
     private final GrantFields grant = new GrantFields();
+    private int asked;
     private final int[] finalPsn = new int[16];
 
     ControlWriter(DeviceState device, LeaseServer server, LeaseClient client) {
@@ -58,9 +65,26 @@ final class ControlWriter {
                         ? ControlMessage.releaseBytes(paths)
                         : ControlMessage.bytes(opcode);
         //= MR-1.2-2, MR-5.2-5
-        int at = batch.append(outbox.destination(), 0, false, bytes);
+        int at = batch.append(outbox.destination(), route(opcode, about), false, bytes);
         encode(batch.memory(), at, CommonHeader.toTxTime(nowNs), outbox, about, lease, paths);
         return 1;
+    }
+
+    /**
+     * The device's own port, to which peers answer. What gets no answer from there takes the other
+     * routes in turn, and so do answers to questions that are repeated, because that port may be
+     * dead on the way.
+     */
+    private int route(ControlOpcode opcode, @Nullable TransportConnection about) {
+        int extra =
+                switch (opcode) {
+                    case REQUEST, RELEASE, DISCONNECT ->
+                            about == null ? 0 : about.attempts - OWN_PORT_TRIES;
+                    case GRANT, QUEUED -> about == null ? 0 : about.rxRepeats;
+                    case RECLAIM, KEEPALIVE -> ++asked % ASKS_PER_DETOUR == 0 ? asked : 0;
+                    case DENY, RELEASE_ACK, KEEPALIVE_ACK, RESET, DISCONNECT_ACK -> 0;
+                };
+        return extra <= 0 ? 0 : 1 + (extra - 1) % device.limits.routes();
     }
 
     private void encode(

@@ -121,6 +121,7 @@ final class LeaseServer {
         int cid = granted(peer, request.nonce);
         if (cid >= 0) {
             //= MR-3.4-1
+            noteRepeat(contexts.connection(cid));
             sendGrant(cid);
             return;
         }
@@ -153,9 +154,16 @@ final class LeaseServer {
         if (request.nonce != connection.rxNonce) {
             // Nobody asks while he holds a context: what there is was given up.
             connection.rxNonce = request.nonce;
+            connection.rxRepeats = 0;
             forget(nowNs, connection);
         }
         decide(nowNs, source, peer, connection);
+    }
+
+    private static void noteRepeat(@Nullable TransportConnection connection) {
+        if (connection != null) {
+            connection.rxRepeats++;
+        }
     }
 
     /** The context granted for this request, or -1. */
@@ -382,7 +390,7 @@ final class LeaseServer {
         device.send(
                 ControlOpcode.QUEUED,
                 to,
-                null,
+                line.connection(ticket),
                 line.srcCtx(ticket),
                 line.nonce(ticket),
                 0,

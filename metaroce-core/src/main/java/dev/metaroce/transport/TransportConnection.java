@@ -95,6 +95,9 @@ public final class TransportConnection {
     /** The newest request of the peer for a lease of this connection; 0 before the first. */
     long rxNonce;
 
+    /** How often that request was repeated: its answers may be lost. */
+    int rxRepeats;
+
     // Streams that may have packets, first in first out
     private @Nullable Stream firstReady;
     private @Nullable Stream lastReady;

@@ -84,8 +84,7 @@ class AccessCasesTest {
         }
         assertThat(memory.toArray(ValueLayout.JAVA_BYTE)).containsOnly(0x5A);
         MemoryRegion right = pair.serverEnd.domain.register(memory, Access.REMOTE_WRITE);
-        assertThat(outcome(pair, 3, right.address(), right.rkey(), 64))
-                .isEqualTo(WcStatus.SUCCESS);
+        assertThat(outcome(pair, 3, right.address(), right.rkey(), 64)).isEqualTo(WcStatus.SUCCESS);
     }
 
     @ParameterizedTest
@@ -106,8 +105,7 @@ class AccessCasesTest {
         MemoryRegion old = pair.serverEnd.region;
         old.close();
         old.segment().fill((byte) 0x5A);
-        MemoryRegion again =
-                pair.serverEnd.domain.register(old.segment(), Access.REMOTE_WRITE);
+        MemoryRegion again = pair.serverEnd.domain.register(old.segment(), Access.REMOTE_WRITE);
         pair.lab.advance(SECOND);
         pair.clientEnd.poll();
 
@@ -155,8 +153,7 @@ class AccessCasesTest {
                                 .region
                                 .segment()
                                 .asSlice(0, 1000 * 512)
-                                .mismatch(
-                                        pair.serverEnd.region.segment().asSlice(0, 1000 * 512)))
+                                .mismatch(pair.serverEnd.region.segment().asSlice(0, 1000 * 512)))
                 .isEqualTo(-1);
     }
 

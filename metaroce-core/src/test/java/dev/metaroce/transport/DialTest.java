@@ -91,8 +91,7 @@ class DialTest {
     void c01BothSidesDial(int contexts) {
         Lab lab = new Lab(1);
         Rng rng = lab.rng("skew");
-        DeviceLimits limits =
-                DEFAULTS.toBuilder().contexts(contexts).packetLifetimeNs(MS).build();
+        DeviceLimits limits = DEFAULTS.toBuilder().contexts(contexts).packetLifetimeNs(MS).build();
         Side a = new Side(lab, limits);
         Side b = new Side(lab, limits);
         for (int round = 0; round < 500; round++) {
@@ -100,14 +99,18 @@ class DialTest {
             lab.advance(rng.nextInt(3) == 0 ? 0 : rng.nextInt(2_000_000));
             Visit back = b.visit(a, ~round);
             lab.expect(
-                    "both writes of round " + round,
-                    () -> forth.isOver() & back.isOver(),
-                    SECOND);
-            assertThat(a.region.segment().asSlice(0, 4096).mismatch(
-                            b.region.segment().asSlice(4096, 4096)))
+                    "both writes of round " + round, () -> forth.isOver() & back.isOver(), SECOND);
+            assertThat(
+                            a.region
+                                    .segment()
+                                    .asSlice(0, 4096)
+                                    .mismatch(b.region.segment().asSlice(4096, 4096)))
                     .isEqualTo(-1);
-            assertThat(b.region.segment().asSlice(0, 4096).mismatch(
-                            a.region.segment().asSlice(4096, 4096)))
+            assertThat(
+                            b.region
+                                    .segment()
+                                    .asSlice(0, 4096)
+                                    .mismatch(a.region.segment().asSlice(4096, 4096)))
                     .isEqualTo(-1);
         }
         lab.advance(SECOND);
@@ -149,8 +152,11 @@ class DialTest {
         Visit visit = self.visit(self, 7);
         lab.expect("the visit", visit::isOver, SECOND);
 
-        assertThat(self.region.segment().asSlice(0, 4096).mismatch(
-                        self.region.segment().asSlice(4096, 4096)))
+        assertThat(
+                        self.region
+                                .segment()
+                                .asSlice(0, 4096)
+                                .mismatch(self.region.segment().asSlice(4096, 4096)))
                 .isEqualTo(-1);
         lab.advance(SECOND);
         assertThat(self.node.engine.protocol().device().connectionCount()).isZero();
@@ -170,8 +176,11 @@ class DialTest {
         occupant.leave();
         lab.expect("the visit", visit::isOver, SECOND);
 
-        assertThat(client.region.segment().asSlice(0, 4096).mismatch(
-                        server.region.segment().asSlice(4096, 4096)))
+        assertThat(
+                        client.region
+                                .segment()
+                                .asSlice(0, 4096)
+                                .mismatch(server.region.segment().asSlice(4096, 4096)))
                 .isEqualTo(-1);
     }
 

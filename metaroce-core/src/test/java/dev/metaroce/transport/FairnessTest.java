@@ -111,10 +111,7 @@ class FairnessTest {
             this.depth = depth;
             Lab.Node target = lab.add(DeviceLimits.defaults());
             ProtectionDomain there = target.device.allocProtectionDomain();
-            to =
-                    there.register(
-                            Arena.ofAuto().allocate(bytes, 8),
-                            Access.REMOTE_WRITE);
+            to = there.register(Arena.ofAuto().allocate(bytes, 8), Access.REMOTE_WRITE);
             CompletionQueue unused = target.device.createCompletionQueue(2);
             target.device.listen(
                     1,

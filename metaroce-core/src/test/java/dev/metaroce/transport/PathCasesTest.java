@@ -201,4 +201,32 @@ class PathCasesTest {
         assertThat(blocked[1]).isGreaterThan(clean[1] * 9 / 10);
         assertThat(after[0]).isGreaterThan(clean[0] * 9 / 10);
     }
+
+    /** The route of control messages is dead, and every message needs a lease of its own. */
+    @ParameterizedTest
+    @CsvSource({"true,true", "true,false", "false,true"})
+    @DisplayName("L07: control messages leave a dead route too")
+    void l07ADeadRouteOfControlMessagesIsLeft(boolean fromClient, boolean fromServer) {
+        Pair pair = new Pair(7, DeviceLimits.defaults(), 1, 1 << 20).connect();
+        pair.clientEnd.fill(pair.lab.rng("data"));
+        pair.lab.addFault(
+                packet -> {
+                    boolean side = packet.from == pair.client ? fromClient : fromServer;
+                    return side && packet.route == 0 ? 0 : 1;
+                });
+        for (int i = 0; i < 16; i++) {
+            pair.write(0, i, i << 16, 1 << 16);
+            pair.expectSends(i + 1, 500 * MS);
+            pair.lab.advance(SECOND);
+            assertThat(pair.clientEnd.connection.cid()).isEqualTo(-1);
+        }
+
+        assertThat(pair.mismatch()).isEqualTo(-1);
+        pair.lab.heal();
+        pair.clientEnd.connection.close();
+        pair.lab.expect(
+                "closed",
+                () -> pair.clientEnd.connection.state() == ConnectionState.CLOSED,
+                SECOND);
+    }
 }
