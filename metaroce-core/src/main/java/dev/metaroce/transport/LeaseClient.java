@@ -567,10 +567,9 @@ final class LeaseClient {
         device.counters.increment(CounterId.CONNECTIONS_FAILED);
         device.event(nowNs, EventId.CONNECTION_FAILED, c.index, 0, 0);
         c.failure(c + ": " + why + c.progressText(nowNs));
-        if (c.established) {
-            //= MR-3.6-10
-            sayGoodbye(c);
-        }
+        // A peer that accepted and had no context to grant knows of the connection too.
+        //= MR-3.6-10
+        sayGoodbye(c);
         end(nowNs, c, ConnectionState.FAILED, WcStatus.RETRY_EXCEEDED_ERROR);
     }
 

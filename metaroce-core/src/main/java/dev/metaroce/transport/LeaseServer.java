@@ -136,6 +136,8 @@ final class LeaseServer {
             deny(nowNs, source, DenyReason.FINISHED, 0);
             return;
         }
+        // Whatever the answer is: a copy that comes later is not decided on again.
+        peers.use(peer, request.nonce);
         Profile profile = profile();
         if (profile == null) {
             deny(nowNs, source, DenyReason.PROFILE, 0);
@@ -270,11 +272,9 @@ final class LeaseServer {
         long decision = pool.request(nowNs, peer, ticket);
         switch (CidPool.kind(decision)) {
             case GRANT -> {
-                peers.use(peer, request.nonce);
                 grant(nowNs, CidPool.cid(decision), ticket);
             }
             case QUEUED -> {
-                peers.use(peer, request.nonce);
                 peers.hold(peer, 1);
                 device.counters.increment(CounterId.QUEUED);
                 device.event(

@@ -110,7 +110,7 @@ final class PeerTable {
         return behind < NONCE_WINDOW && (seenNonces[peer] >> behind & 1) == 0;
     }
 
-    /** The nonce led to a lease or a place in the line; it will not again. */
+    /** The nonce was decided on; it will not be again. */
     void use(int peer, long nonce) {
         long ahead = nonce - newestNonce[peer];
         if (newestNonce[peer] == 0 || ahead >= NONCE_WINDOW) {

@@ -62,6 +62,10 @@ public final class Swarm {
         }
 
         void accept(Connection connection, int number) {
+            if (killed) {
+                // A late request of the dead process.
+                return;
+            }
             if (!out.isEmpty()) {
                 throw new AssertionError("connection " + number + " was accepted twice");
             }

@@ -12,6 +12,8 @@ import dev.metaroce.wire.ControlMessage;
 import dev.metaroce.wire.ControlOpcode;
 
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -127,5 +129,47 @@ class LateRequestTest {
         Connection connection = other.device.connect(pair.server.address, 8, new byte[0]);
 
         pair.lab.expect("the context", () -> connection.state() == ConnectionState.OPEN, 300 * MS);
+    }
+
+    /**
+     * A dialler is refused for want of a context and gives up, or its application does. The server,
+     * whose service had accepted, is told; and a late copy of the request opens nothing again.
+     */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void whatADiallerGaveUpLeavesNothingAtTheServer(boolean closes) {
+        DeviceLimits limits =
+                DeviceLimits.defaults().toBuilder()
+                        .contexts(1)
+                        .policy(ExhaustionPolicy.DENY)
+                        .build();
+        Pair pair = new Pair(1, limits, 1, 4096).connect();
+        pair.expectNoContexts(SECOND);
+        Occupant occupant = new Occupant(pair.lab, pair.server, 1);
+        List<Connection> accepted = new ArrayList<>();
+        pair.server.device.listen(
+                8,
+                (connection, data) -> {
+                    accepted.add(connection);
+                    return new byte[0];
+                });
+        List<Lab.Packet> requests = recordRequests(pair);
+        Connection dialed = pair.client.device.connect(pair.server.address, 8, new byte[0]);
+        if (closes) {
+            pair.lab.advance(50 * MS);
+            dialed.close();
+        }
+        ConnectionState last = closes ? ConnectionState.CLOSED : ConnectionState.FAILED;
+        pair.lab.expect("given up", () -> dialed.state() == last, 10 * SECOND);
+        pair.lab.advance(MS);
+        assertThat(accepted)
+                .singleElement()
+                .matches(connection -> connection.state() == ConnectionState.CLOSED);
+
+        occupant.leave();
+        pair.lab.inject(requests.getLast());
+        pair.lab.advance(MS);
+        assertThat(accepted).hasSize(1);
+        assertThat(pair.server.device.contextsInUse()).isZero();
     }
 }
