@@ -10,6 +10,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 
 /** The work queue and the completion ring, against array deques and against two threads. */
@@ -39,7 +41,7 @@ class RingsTest {
                             queue[i].offer(id, 3, signaled ? 1 : 0, null, id, id, id, 9, 8);
                     assertThat(stored).isEqualTo(twin.occupied(i) < depth[i]);
                     if (stored) {
-                        twin.waiting[i].add(new Twin.Request(id, signaled));
+                        twin.waiting.get(i).add(new Twin.Request(id, signaled));
                         assertThat(queue[i].tail()).isEqualTo(++twin.posted[i]);
                     }
                     id++;
@@ -67,7 +69,7 @@ class RingsTest {
 
     /** The engine finishes the oldest request of a queue. */
     private static void complete(WorkQueue queue, int i, CompletionRing ring, Twin twin) {
-        Twin.Request next = twin.waiting[i].poll();
+        Twin.Request next = twin.waiting.get(i).poll();
         if (next == null) {
             return;
         }
@@ -96,7 +98,7 @@ class RingsTest {
     private static final class Twin {
         record Request(long id, boolean signaled) {}
 
-        final ArrayDeque<Request>[] waiting;
+        final List<ArrayDeque<Request>> waiting = new ArrayList<>();
         final ArrayDeque<Request> completed = new ArrayDeque<>();
         final ArrayDeque<Integer> origins = new ArrayDeque<>();
         final ArrayDeque<Long> sequences = new ArrayDeque<>();
@@ -104,11 +106,9 @@ class RingsTest {
         final long[] engine;
         final long[] freed;
 
-        @SuppressWarnings("unchecked")
         Twin(int queues) {
-            waiting = new ArrayDeque[queues];
             for (int i = 0; i < queues; i++) {
-                waiting[i] = new ArrayDeque<>();
+                waiting.add(new ArrayDeque<>());
             }
             posted = new long[queues];
             engine = new long[queues];
