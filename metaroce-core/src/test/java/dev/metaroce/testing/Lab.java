@@ -73,12 +73,13 @@ public final class Lab {
         public final RdmaDevice device;
         public final NetAddress address;
         private final int number;
-        private final TxBatch batch = new TxBatch(1 << 20, 256, 64);
+        private final TxBatch batch;
         private final ArrayDeque<Integer> forcedKeys = new ArrayDeque<>();
         private boolean dead;
 
         private Node(int number, DeviceLimits limits, EventSink events) {
             this.number = number;
+            batch = new TxBatch(batchBytes, batchRuns, 64);
             address = NetAddress.ofIpv4(0x0A00_0000 + number, 50_791);
             Rng own = rng.fork("node " + number + " process " + ++incarnations);
             Rng keys = own.fork("keys");
@@ -123,12 +124,14 @@ public final class Lab {
             if (engine.nextDeadlineNs() - nowNs <= 0) {
                 engine.onTimeout(nowNs);
             }
-            for (int i = 0; i < 64; i++) {
+            int sent = 1;
+            for (int i = 0; i < MAX_BATCHES_PER_TURN && sent > 0; i++) {
                 batch.clear();
-                if (engine.pollTransmit(nowNs, batch) == 0) {
-                    break;
-                }
+                sent = engine.pollTransmit(nowNs, batch);
                 sendBatch();
+            }
+            if (sent > 0) {
+                rung.add(this);
             }
             deadlines.set(number, engine.nextDeadlineNs());
         }
@@ -186,6 +189,7 @@ public final class Lab {
 
     private static final int ROUTES = 64;
     private static final int MAX_DATAGRAMS_PER_TURN = 64;
+    private static final int MAX_BATCHES_PER_TURN = 64;
     private static final int MAX_STEPS_AT_ONE_TIME = 100_000;
 
     private final Rng rng;
@@ -205,6 +209,8 @@ public final class Lab {
     private long latencyNs = 5_000;
     private long bitsPerSecond;
     private long coalesceNs = -1;
+    private int batchBytes = 1 << 20;
+    private int batchRuns = 256;
     private long[] portFreeNs = new long[1];
     private long markAboveNs = Long.MAX_VALUE;
     private long dropAboveNs = Long.MAX_VALUE;
@@ -267,6 +273,12 @@ public final class Lab {
      */
     public void coalesceNs(long ns) {
         coalesceNs = ns;
+    }
+
+    /** How much nodes added from now on can send with one call; at least one packet must fit. */
+    public void batch(int bytes, int runs) {
+        batchBytes = bytes;
+        batchRuns = runs;
     }
 
     public void addFault(Fault fault) {

@@ -163,6 +163,7 @@ public final class Swarm {
         rng = lab.rng("swarm");
         lab.latencyNs(plan.latencyNs);
         lab.coalesceNs(plan.coalesceNs);
+        lab.batch(plan.batchBytes, plan.batchRuns);
         if (plan.rateBitsPerSecond > 0) {
             lab.link(plan.rateBitsPerSecond, 100_000, 2 * MS);
         }

@@ -40,6 +40,8 @@ public final class SwarmPlan {
     final long outageNs;
     final long rateBitsPerSecond;
     final long coalesceNs;
+    final int batchBytes;
+    final int batchRuns;
 
     public SwarmPlan(long seed) {
         this.seed = seed;
@@ -70,6 +72,10 @@ public final class SwarmPlan {
         killed = rng.chance(0.15) ? 0.4 : 0;
         coalesceNs = rng.chance(0.5) ? -1 : rng.nextInt(20_000);
 
+        boolean small = rng.chance(0.4);
+        batchBytes = small ? 2_000 + mtu + rng.nextInt(30_000) : 1 << 20;
+        batchRuns = small ? 1 + rng.nextInt(8) : 256;
+
         DeviceLimits.Builder builder =
                 Profiles.only(profile)
                         .payloadMtu(mtu)
@@ -78,8 +84,9 @@ public final class SwarmPlan {
                         .openMessages(rng.chance(0.3) ? 1 + rng.nextInt(3) : 64)
                         .maxConnections(200);
         boolean deny = rng.chance(0.3);
-        if (deny) {
-            // Nobody is asked back under this policy, so that one may be refused for long.
+        boolean shortLine = rng.chance(0.2);
+        if (deny || shortLine) {
+            // Who has no place in line may be refused for long.
             builder.giveUpNs(60_000 * MS);
         }
         initiator = builder.build();
@@ -96,7 +103,7 @@ public final class SwarmPlan {
         hub =
                 builder.maxPaths(1 + rng.nextInt(16))
                         .contexts(1 + rng.nextInt(8))
-                        .maxWaiters(rng.chance(0.2) ? 2 : 64)
+                        .maxWaiters(shortLine ? 2 : 64)
                         .maxWaitersPerPeer(rng.chance(0.2) ? 1 : 2)
                         .policy(deny ? ExhaustionPolicy.DENY : ExhaustionPolicy.QUEUE)
                         .quotaBytes(rng.chance(0.5) ? 20_000 : 1 << 20)
@@ -152,6 +159,10 @@ public final class SwarmPlan {
                 + rateBitsPerSecond
                 + ", coalesce "
                 + coalesceNs
+                + ", batch "
+                + batchBytes
+                + "/"
+                + batchRuns
                 + "\n  hub "
                 + hub
                 + "\n  initiator "

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.metaroce.event.CounterId;
 import dev.metaroce.ring.WorkCompletion;
+import dev.metaroce.testing.Lab;
 import dev.metaroce.testing.Pair;
 import dev.metaroce.testing.Profiles;
 import dev.metaroce.testing.RawPacket;
@@ -14,11 +15,13 @@ import dev.metaroce.wire.PacketType;
 import dev.metaroce.wire.Profile;
 
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 
 /** Cases L01 to L06: packets that get lost, are copied, or change their order. */
@@ -234,5 +237,82 @@ class LossCasesTest {
                                 .toList());
         assertThat(pair.server.count(CounterId.DUPLICATES)).isEqualTo(made[0]);
         assertThat(pair.client.count(CounterId.DATA_RESENT)).isZero();
+    }
+
+    @ParameterizedTest
+    @EnumSource(Profile.class)
+    @DisplayName("L08: a flipped bit is dropped and counted, and nothing of it delivered")
+    void l08FlippedBits(Profile profile) {
+        Pair pair = new Pair(8, Profiles.only(profile).build(), 1, TRANSFER_BYTES).connect();
+        pair.clientEnd.fill(pair.lab.rng("data"));
+        Rng chance = pair.lab.rng("flips");
+        int[] flips = new int[1];
+        pair.lab.addFault(
+                packet -> {
+                    if (RawPacket.isData(packet.bytes) && chance.chance(0.01)) {
+                        flips[0]++;
+                        // Not the version, which is looked at before the checksum.
+                        int at = 1 + chance.nextInt(packet.bytes.length - 1);
+                        packet.bytes[at] ^= (byte) (1 << chance.nextInt(8));
+                    }
+                    return 1;
+                });
+        for (int i = 0; i < 64; i++) {
+            pair.write(0, i, i * TRANSFER_BYTES / 64, TRANSFER_BYTES / 64);
+        }
+        pair.expectSends(64, 10 * SECOND);
+
+        assertThat(pair.mismatch()).isEqualTo(-1);
+        assertThat(flips[0]).isPositive();
+        assertThat(pair.server.count(CounterId.BAD_CRC)).isEqualTo(flips[0]);
+    }
+
+    /** On one path nothing but what was lost is sent again. */
+    @Test
+    @DisplayName("O01: counters tell what happened to one connection, and nothing to the other")
+    void o01CountersTellTheTruth() {
+        Pair pair = new Pair(1, Profiles.only(Profile.M).maxPaths(4).build(), 1, TRANSFER_BYTES);
+        pair.lab.link(1_000_000_000L, 10 * MS, 100 * MS);
+        pair.connect();
+        Pair quiet = new Pair(2, DeviceLimits.defaults(), 1, 1 << 20).connect();
+        quiet.write(0, 1, 0, 1 << 20);
+        quiet.expectSends(1, SECOND);
+        pair.clientEnd.fill(pair.lab.rng("data"));
+        int[] seen = new int[1];
+        pair.lab.addFault(
+                packet -> {
+                    boolean first =
+                            RawPacket.isData(packet.bytes)
+                                    && (RawPacket.flags(packet.bytes) & Flags.RETX) == 0;
+                    if (!first) {
+                        return 1;
+                    }
+                    int number = seen[0]++;
+                    if (number % 40 == 20) {
+                        packet.bytes[100] ^= 1;
+                    }
+                    return number % 20 == 5 ? 0 : number % 100 == 50 ? 2 : 1;
+                });
+        for (int i = 0; i < 64; i++) {
+            pair.write(0, i, i * TRANSFER_BYTES / 64, TRANSFER_BYTES / 64);
+        }
+        pair.expectSends(64, 10 * SECOND);
+        int dropped = (seen[0] + 14) / 20;
+        int corrupted = (seen[0] + 19) / 40;
+        int copied = (seen[0] + 49) / 100;
+
+        assertThat(seen[0]).isGreaterThan(900);
+        assertThat(pair.client.count(CounterId.DATA_SENT)).isEqualTo(seen[0]);
+        assertThat(pair.client.count(CounterId.DATA_RESENT)).isEqualTo(dropped + corrupted);
+        assertThat(pair.client.count(CounterId.LOSSES_DETECTED)).isEqualTo(dropped + corrupted);
+        assertThat(pair.client.count(CounterId.SPURIOUS_RESENDS)).isZero();
+        assertThat(pair.server.count(CounterId.BAD_CRC)).isEqualTo(corrupted);
+        assertThat(pair.server.count(CounterId.DUPLICATES)).isEqualTo(copied);
+        assertThat(pair.server.count(CounterId.DATA_ACCEPTED)).isEqualTo(seen[0]);
+        for (Lab.Node node : List.of(quiet.client, quiet.server)) {
+            assertThat(node.count(CounterId.DATA_RESENT)).isZero();
+            assertThat(node.count(CounterId.BAD_CRC)).isZero();
+            assertThat(node.count(CounterId.DUPLICATES)).isZero();
+        }
     }
 }

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 class SwarmTest {
     private static final String MORE = "metaroce.swarm";
 
-    @Seeded(cases = 400)
+    @Seeded(cases = 800)
     void everythingArrivesOnceInOrderAndWhole(long seed) {
         new Swarm(new SwarmPlan(seed)).run();
     }

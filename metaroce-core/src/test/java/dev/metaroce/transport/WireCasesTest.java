@@ -17,6 +17,7 @@ import dev.metaroce.wire.SamplePackets;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -314,5 +315,48 @@ class WireCasesTest {
         Pair pair = new Pair(3, limits, streams, bytes).connect();
         pair.clientEnd.fill(new Rng(9));
         return pair;
+    }
+
+    @ParameterizedTest
+    @CsvSource({"M,4096,1024", "M,1024,4096", "S,4096,1024", "S,1024,4096"})
+    @DisplayName("C15: the smaller payload limit of the two ends holds in both directions")
+    void c15UnequalMtu(Profile profile, int clientMtu, int serverMtu) {
+        Pair pair =
+                new Pair(
+                        15,
+                        Profiles.only(profile).payloadMtu(clientMtu).build(),
+                        Profiles.only(profile).payloadMtu(serverMtu).build(),
+                        1,
+                        2 << 20);
+        int[] largest = new int[1];
+        pair.lab.addFault(
+                packet -> {
+                    largest[0] = Math.max(largest[0], packet.bytes.length);
+                    return 1;
+                });
+        pair.connect();
+        pair.clientEnd.fill(new Rng(1));
+        pair.serverEnd.fill(new Rng(2));
+        pair.receive(0, 1, 1 << 19, 1 << 19);
+        pair.write(0, 1, 0, 1 << 19);
+        pair.send(0, 2, 1 << 19, 1 << 19);
+        Pair.must(
+                3,
+                pair.serverEnd
+                        .qp()
+                        .postWrite(
+                                3,
+                                pair.serverEnd.region,
+                                1 << 20,
+                                1 << 20,
+                                pair.clientEnd.region.address() + (1 << 20),
+                                pair.clientEnd.region.rkey()));
+        pair.expectSends(2, SECOND);
+        pair.lab.expect("the server's write", () -> pair.serverEnd.sendQueue.size() == 1, SECOND);
+
+        assertThat(pair.mismatch()).isEqualTo(-1);
+        assertThat(pair.clientEnd.connection.payloadMtu()).isEqualTo(1024);
+        assertThat(pair.serverEnd.connection.payloadMtu()).isEqualTo(1024);
+        assertThat(largest[0]).isBetween(1024, 1024 + 56);
     }
 }
