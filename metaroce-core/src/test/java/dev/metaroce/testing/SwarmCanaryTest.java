@@ -26,6 +26,7 @@ class SwarmCanaryTest {
                     && plan.initiators == 1
                     && !plan.bothWays
                     && !plan.selfConnect
+                    && !plan.lateReceives
                     && plan.profile == Profile.M
                     && plan.messages > 20
                     && plan.maxLength > 2_000) {
