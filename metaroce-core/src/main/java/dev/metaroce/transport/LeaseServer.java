@@ -91,6 +91,9 @@ final class LeaseServer {
         if (pool.state(cid) == SlotState.GRANTED) {
             //= MR-3.1-11
             pool.activate(cid);
+            if (contexts.heldNs(cid, nowNs) < grantTimeNs(cid) / 4) {
+                peers.cameEarly(contexts.peer(cid));
+            }
             device.event(nowNs, EventId.CID_ACTIVE, port(cid), cid, pool.epoch(cid));
         }
     }
@@ -555,7 +558,7 @@ final class LeaseServer {
                         ? limitNs - silenceNs
                         : Math.min(limitNs / KEEPALIVES + 1, 2 * limitNs - silenceNs);
         if (pool.state(cid) == SlotState.GRANTED) {
-            waitNs = Math.min(waitNs, limits.grantUnusedNs());
+            waitNs = Math.min(waitNs, grantTimeNs(cid));
         }
         device.timers.set(DeviceState.LIFE_TIMERS + cid, nowNs + waitNs);
     }
@@ -576,13 +579,13 @@ final class LeaseServer {
         }
         long silenceNs = contexts.silenceNs(cid, nowNs);
         boolean unused = pool.state(cid) == SlotState.GRANTED;
-        boolean tooLong =
-                unused && silenceNs >= limits.grantUnusedNs() - COARSE_NS && isShort(nowNs);
+        boolean tooLong = unused && silenceNs >= grantTimeNs(cid) - COARSE_NS && isShort(nowNs);
         //= MR-3.3-5
         if (tooLong || silenceNs >= 2 * limits.silenceNs()) {
             if (unused) {
                 //= MR-3.3-4
                 stale.noteUnused(cid);
+                peers.cameLate(contexts.peer(cid));
             }
             expire(nowNs, cid, unused ? CounterId.GRANT_UNUSED : CounterId.EXPIRED);
             return;
@@ -591,6 +594,12 @@ final class LeaseServer {
             sendKeepalive(cid);
         }
         armLife(nowNs, cid);
+    }
+
+    /** Longer for those whose last grants were taken back unused: they may be far away. */
+    private long grantTimeNs(int cid) {
+        //= MR-3.3-4
+        return peers.patienceNs(contexts.peer(cid), limits.grantUnusedNs(), 2 * limits.silenceNs());
     }
 
     /** True when someone lacks a context and none is on its way back. */

@@ -14,6 +14,7 @@ final class PeerTable {
     private static final int SETS = 512;
     private static final int ENTRIES = WAYS * SETS;
     private static final int NONCE_WINDOW = 64;
+    private static final int MAX_PATIENCE = 6;
 
     private long[] endpointId = {};
     private long[] newestNonce = {};
@@ -21,6 +22,7 @@ final class PeerTable {
     private int[] incarnation = {};
     private int[] holds = {};
     private int[] usedAt = {};
+    private byte[] patience = {};
     private boolean[] known = {};
     private @Nullable NetAddress[] address = {};
     private int clock;
@@ -28,7 +30,7 @@ final class PeerTable {
 
     /** Bytes of the table once it is in use. */
     static long bytes() {
-        return ENTRIES * (3L * Long.BYTES + 4L * Integer.BYTES + 1);
+        return ENTRIES * (3L * Long.BYTES + 4L * Integer.BYTES + 2);
     }
 
     /**
@@ -45,6 +47,7 @@ final class PeerTable {
             incarnation = new int[ENTRIES];
             holds = new int[ENTRIES];
             usedAt = new int[ENTRIES];
+            patience = new byte[ENTRIES];
             known = new boolean[ENTRIES];
             address = new NetAddress[ENTRIES];
         }
@@ -78,6 +81,7 @@ final class PeerTable {
             incarnation[place] = newIncarnation;
             holds[place] = 0;
             usedAt[place] = ++clock;
+            patience[place] = 0;
             address[place] = from;
             known[place] = true;
             newest = place;
@@ -127,6 +131,21 @@ final class PeerTable {
     /** Counts leases and places in the line; an entry with any stays. */
     void hold(int peer, int change) {
         holds[peer] += change;
+    }
+
+    /** How long a grant of this endpoint may stay unused, when that is so long for any other. */
+    long patienceNs(int peer, long commonNs, long mostNs) {
+        return Math.max(commonNs, Math.min(commonNs << patience[peer], mostNs));
+    }
+
+    /** A grant was taken back before any packet of it came: the next one is given longer. */
+    void cameLate(int peer) {
+        patience[peer] = (byte) Math.min(patience[peer] + 1, MAX_PATIENCE);
+    }
+
+    /** Packets come long before the patience ends: a little less will do. */
+    void cameEarly(int peer) {
+        patience[peer] = (byte) Math.max(patience[peer] - 1, 0);
     }
 
     long endpointId(int peer) {

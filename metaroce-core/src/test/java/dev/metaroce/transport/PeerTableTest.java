@@ -99,4 +99,24 @@ class PeerTableTest {
         assertThat(table.isFresh(peer, 1_000)).isTrue();
         assertThat(table.address(peer)).isEqualTo(THERE);
     }
+
+    @Test
+    void patienceDoublesWithEveryGrantThatCameToNothingUpToTheMost() {
+        int peer = table.enter(1, 1, HERE);
+        int other = table.enter(2, 1, HERE);
+        long[] expected = {250, 500, 1000, 2000, 4000, 4000};
+        for (long ms : expected) {
+            assertThat(table.patienceNs(peer, 250, 4000)).isEqualTo(ms);
+            table.cameLate(peer);
+        }
+        for (int i = 0; i < 100; i++) {
+            table.cameLate(peer);
+        }
+        assertThat(table.patienceNs(peer, Long.MAX_VALUE / 4, 1)).isEqualTo(Long.MAX_VALUE / 4);
+        assertThat(table.patienceNs(other, 250, 4000)).isEqualTo(250);
+        for (int i = 0; i < 10; i++) {
+            table.cameEarly(peer);
+        }
+        assertThat(table.patienceNs(peer, 250, 4000)).isEqualTo(250);
+    }
 }
