@@ -340,6 +340,10 @@ final class LeaseClient {
             c.reclaimed = true;
             c.heardNs = nowNs;
             afterProgress(nowNs, c);
+            if (c.leaseState == LeaseState.DRAINING) {
+                // It may be long before any data comes through.
+                sayAlive(m, at, source);
+            }
         } else {
             sayReleased(m, at, source);
         }
@@ -354,20 +358,24 @@ final class LeaseClient {
 
     void onKeepalive(long nowNs, PacketMemory m, int at, NetAddress source) {
         TransportConnection c = device.connection(CommonHeader.ctx(m, at));
-        int token =
-                CommonHeader.token(
-                        ControlMessage.leaseCid(m, at), ControlMessage.leaseEpoch(m, at));
-        long nonce = ControlMessage.nonce(m, at);
         if (c != null && !source.sameHost(c.peer)) {
             return;
         }
         if (c != null && holdsToken(c, m, at)) {
             c.heardNs = nowNs;
             //= MR-3.3-8
-            device.send(ControlOpcode.KEEPALIVE_ACK, source, null, 0, nonce, token, 0, 0);
+            sayAlive(m, at, source);
         } else {
             sayReleased(m, at, source);
         }
+    }
+
+    private void sayAlive(PacketMemory m, int at, NetAddress source) {
+        int token =
+                CommonHeader.token(
+                        ControlMessage.leaseCid(m, at), ControlMessage.leaseEpoch(m, at));
+        long nonce = ControlMessage.nonce(m, at);
+        device.send(ControlOpcode.KEEPALIVE_ACK, source, null, 0, nonce, token, 0, 0);
     }
 
     /** We do not hold the lease that is spoken of (any more): the target may have it back. */

@@ -7,11 +7,14 @@ import dev.metaroce.ring.WcStatus;
 import dev.metaroce.testing.Pair;
 import dev.metaroce.testing.Peers;
 import dev.metaroce.testing.Profiles;
+import dev.metaroce.testing.RawPacket;
+import dev.metaroce.wire.PacketType;
 import dev.metaroce.wire.Profile;
 
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Round trips of hundreds of milliseconds, with the limits that come by default. */
 class SlowWayTest {
@@ -62,5 +65,46 @@ class SlowWayTest {
                 .allMatch(Peers.Client::isPlaced)
                 .allMatch(
                         c -> c.completions.stream().allMatch(w -> w.status() == WcStatus.SUCCESS));
+    }
+
+    /**
+     * All DATA and probes of a holder are lost for longer than a holder may be silent. Whether it
+     * was asked to give the context back or not, it is there and says so.
+     */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aHolderWhoseDataIsLostForAWhileKeepsItsContext(boolean othersWait) {
+        DeviceLimits limits =
+                DeviceLimits.defaults().toBuilder()
+                        .contexts(1)
+                        .silenceNs(250 * MS)
+                        .packetLifetimeNs(10 * MS)
+                        .build();
+        Peers peers = new Peers(1, limits, 2, 1 << 20, 8);
+        peers.lab.latencyNs(50 * MS);
+        Peers.Client holder = peers.add(DeviceLimits.defaults());
+        holder.write(1 << 20);
+        peers.lab.expect("data", () -> peers.server.count(CounterId.DATA_ACCEPTED) > 9, SECOND);
+        if (othersWait) {
+            peers.add(DeviceLimits.defaults()).write(1 << 20);
+        }
+        peers.lab.advance(100 * MS);
+        int[] lost = new int[1];
+        long untilNs = peers.lab.nowNs() + SECOND;
+        peers.lab.addFault(
+                packet -> {
+                    boolean said =
+                            RawPacket.isData(packet.bytes)
+                                    || RawPacket.is(packet.bytes, PacketType.PROBE);
+                    boolean drop = said && peers.lab.nowNs() < untilNs;
+                    lost[0] += drop ? 1 : 0;
+                    return drop ? 0 : 1;
+                });
+        peers.expectDone(20 * SECOND);
+
+        assertThat(lost[0]).isPositive();
+        assertThat(peers.server.count(CounterId.RECLAIMS)).isEqualTo(othersWait ? 1 : 0);
+        assertThat(peers.server.count(CounterId.EXPIRED)).isZero();
+        assertThat(peers.clients).allMatch(Peers.Client::isPlaced);
     }
 }
