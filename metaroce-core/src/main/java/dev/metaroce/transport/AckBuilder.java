@@ -244,7 +244,7 @@ final class AckBuilder {
                         record,
                         path,
                         flags,
-                        Math.clamp(delay, 0, 0xFFFF),
+                        AckHeader.toAckDelay((long) delay * AckHeader.ACK_DELAY_UNIT_NS),
                         contexts.cumPsn(cid, path),
                         contexts.echoTime(cid, path),
                         contexts.cePackets(cid, path));

@@ -142,7 +142,7 @@ final class Completer {
         int acked = 0;
         for (int bit = WindowBitmap.nextSet(sack, 0, 0);
                 bit >= 0 && bit < limit;
-                bit = bit + 1 < WindowBitmap.BITS ? WindowBitmap.nextSet(sack, 0, bit + 1) : -1) {
+                bit = WindowBitmap.nextSet(sack, 0, bit + 1)) {
             acked += ackOne(c, lease, path, first + bit, echo);
         }
         return acked;
@@ -178,7 +178,7 @@ final class Completer {
         //= MR-4.2-8
         stream.completeFinished();
         if (stream.hasUnsent()) {
-            c.addReady(stream);
+            c.readyStreams.add(stream);
         }
     }
 
@@ -192,7 +192,7 @@ final class Completer {
         //= MR-4.3-1
         for (int bit = WindowBitmap.nextSet(found, 0, 0);
                 bit >= 0;
-                bit = bit + 1 < WindowBitmap.BITS ? WindowBitmap.nextSet(found, 0, bit + 1) : -1) {
+                bit = WindowBitmap.nextSet(found, 0, bit + 1)) {
             path.markLost(una + bit);
             device.event(nowNs, EventId.PACKET_LOST, pathId, una + bit, 0);
         }

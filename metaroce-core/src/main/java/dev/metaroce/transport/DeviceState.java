@@ -37,7 +37,7 @@ public final class DeviceState {
     final RegionTable regions;
     final TimerTable timers = new TimerTable(CONNECTION_TIMERS);
     final ControlOutbox outbox = new ControlOutbox();
-    final ReadyList ready = new ReadyList();
+    final ReadyList<TransportConnection> ready = new ReadyList<>();
 
     private @Nullable TransportConnection[] connections = new TransportConnection[4];
     private int connectionCount;

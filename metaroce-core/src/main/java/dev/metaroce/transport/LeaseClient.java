@@ -64,7 +64,7 @@ final class LeaseClient {
             stream.fail(WcStatus.WR_FLUSH_ERROR);
             return;
         }
-        c.addReady(stream);
+        c.readyStreams.add(stream);
         if (c.leaseState == LeaseState.IDLE) {
             request(nowNs, c);
         } else if (c.leaseState == LeaseState.OPEN) {
@@ -285,7 +285,7 @@ final class LeaseClient {
     void readyAll(TransportConnection c) {
         for (Stream stream : c.streams()) {
             if (stream.hasUnsent()) {
-                c.addReady(stream);
+                c.readyStreams.add(stream);
             }
         }
     }
@@ -303,9 +303,8 @@ final class LeaseClient {
         }
         device.ready.add(c);
         if (lease.isAllAcked()) {
-            boolean midMessage = isMidMessage(c);
             //= MR-3.3-1
-            if (c.leaseState == LeaseState.DRAINING && !midMessage) {
+            if (c.leaseState == LeaseState.DRAINING && !isMidMessage(c)) {
                 release(nowNs, c);
                 return;
             }
@@ -371,21 +370,20 @@ final class LeaseClient {
     }
 
     private void sayAlive(PacketMemory m, int at, NetAddress source) {
-        int token =
-                CommonHeader.token(
-                        ControlMessage.leaseCid(m, at), ControlMessage.leaseEpoch(m, at));
-        long nonce = ControlMessage.nonce(m, at);
-        device.send(ControlOpcode.KEEPALIVE_ACK, source, null, 0, nonce, token, 0, 0);
+        answer(ControlOpcode.KEEPALIVE_ACK, 0, m, at, source);
     }
 
     /** We do not hold the lease that is spoken of (any more): the target may have it back. */
     private void sayReleased(PacketMemory m, int at, NetAddress source) {
+        answer(ControlOpcode.RELEASE, CommonHeader.ctx(m, at), m, at, source);
+    }
+
+    /** Answers about the lease that a RECLAIM or KEEPALIVE names. */
+    private void answer(ControlOpcode opcode, int ctx, PacketMemory m, int at, NetAddress source) {
         int token =
                 CommonHeader.token(
                         ControlMessage.leaseCid(m, at), ControlMessage.leaseEpoch(m, at));
-        int srcCtx = CommonHeader.ctx(m, at);
-        long nonce = ControlMessage.nonce(m, at);
-        device.send(ControlOpcode.RELEASE, source, null, srcCtx, nonce, token, 0, 0);
+        device.send(opcode, source, null, ctx, ControlMessage.nonce(m, at), token, 0, 0);
     }
 
     // Giving back

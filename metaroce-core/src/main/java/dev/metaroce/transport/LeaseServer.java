@@ -80,6 +80,12 @@ final class LeaseServer {
                 && pool.epoch(cid) == epoch;
     }
 
+    /** The connection whose peer holds this token, or null. */
+    private @Nullable TransportConnection holder(int token) {
+        int cid = CommonHeader.cid(token);
+        return holds(cid, CommonHeader.epoch(token)) ? contexts.connection(cid) : null;
+    }
+
     void heard(long nowNs, int cid) {
         //= MR-3.3-11
         contexts.heard(cid, nowNs);
@@ -94,13 +100,8 @@ final class LeaseServer {
             if (contexts.heldNs(cid, nowNs) < grantTimeNs(cid) / 4) {
                 peers.cameEarly(contexts.peer(cid));
             }
-            device.event(nowNs, EventId.CID_ACTIVE, port(cid), cid, pool.epoch(cid));
+            device.event(nowNs, EventId.CID_ACTIVE, contexts.holderPort(cid), cid, pool.epoch(cid));
         }
-    }
-
-    private int port(int cid) {
-        TransportConnection connection = contexts.connection(cid);
-        return connection == null ? 0 : connection.peer.port();
     }
 
     // REQUEST
@@ -274,9 +275,7 @@ final class LeaseServer {
         }
         long decision = pool.request(nowNs, peer, ticket);
         switch (CidPool.kind(decision)) {
-            case GRANT -> {
-                grant(nowNs, CidPool.cid(decision), ticket);
-            }
+            case GRANT -> grant(nowNs, CidPool.cid(decision), ticket);
             case QUEUED -> {
                 peers.hold(peer, 1);
                 device.counters.increment(CounterId.QUEUED);
@@ -437,8 +436,7 @@ final class LeaseServer {
         int token = CommonHeader.ctx(m, at);
         int cid = CommonHeader.cid(token);
         long nonce = ControlMessage.nonce(m, at);
-        TransportConnection connection =
-                holds(cid, CommonHeader.epoch(token)) ? contexts.connection(cid) : null;
+        TransportConnection connection = holder(token);
         if (connection == null) {
             //= MR-3.3-3
             sendReleaseAck(source, m, at, nonce, token);
@@ -453,7 +451,7 @@ final class LeaseServer {
         }
         sendReleaseAck(source, m, at, nonce, token);
         device.counters.increment(CounterId.RELEASES);
-        device.event(nowNs, EventId.CID_RELEASED, port(cid), cid, pool.epoch(cid));
+        device.event(nowNs, EventId.CID_RELEASED, contexts.holderPort(cid), cid, pool.epoch(cid));
         //= MR-3.3-7
         boolean complete = contexts.nonce(cid) == nonce && isComplete(cid, m, at);
         free(nowNs, cid, complete);
@@ -507,7 +505,7 @@ final class LeaseServer {
 
     private void expire(long nowNs, int cid, CounterId why) {
         device.counters.increment(why);
-        device.event(nowNs, EventId.CID_EXPIRED, port(cid), cid, pool.epoch(cid));
+        device.event(nowNs, EventId.CID_EXPIRED, contexts.holderPort(cid), cid, pool.epoch(cid));
         free(nowNs, cid, false);
     }
 
@@ -631,8 +629,7 @@ final class LeaseServer {
     void onKeepaliveAck(long nowNs, PacketMemory m, int at, NetAddress source) {
         int token = CommonHeader.ctx(m, at);
         int cid = CommonHeader.cid(token);
-        TransportConnection connection =
-                holds(cid, CommonHeader.epoch(token)) ? contexts.connection(cid) : null;
+        TransportConnection connection = holder(token);
         if (connection != null && source.sameHost(connection.peer)) {
             heard(nowNs, cid);
         }
@@ -647,10 +644,7 @@ final class LeaseServer {
     void onLineTimer(long nowNs) {
         //= MR-3.5-10
         int silent = line.silent(nowNs, WAITER_SILENCE_NS);
-        if (silent >= 0 && pool.cancelWaiter(silent)) {
-            peers.hold(line.peer(silent), -1);
-            line.drop(silent);
-        }
+        leaveLine(silent);
         if (pool.waiting() > 0) {
             reclaimer.askBack(nowNs);
             device.timers.set(DeviceState.LINE_TIMER, nowNs + LINE_PERIOD_NS);
@@ -663,7 +657,11 @@ final class LeaseServer {
             //= MR-3.6-5
             free(nowNs, connection.rxCid, false);
         }
-        int ticket = line.find(connection);
+        leaveLine(line.find(connection));
+    }
+
+    /** Gives a place in the line up; nothing to do for ticket -1. */
+    private void leaveLine(int ticket) {
         if (ticket >= 0 && pool.cancelWaiter(ticket)) {
             peers.hold(line.peer(ticket), -1);
             line.drop(ticket);

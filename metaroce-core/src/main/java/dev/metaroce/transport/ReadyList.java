@@ -2,36 +2,61 @@ package dev.metaroce.transport;
 
 import org.jspecify.annotations.Nullable;
 
-/** First-in-first-out list of connections that may have packets to send; each is in it once. */
-final class ReadyList {
-    private @Nullable TransportConnection first;
-    private @Nullable TransportConnection last;
-
-    void add(TransportConnection connection) {
-        if (connection.isReady) {
-            return;
-        }
-        connection.isReady = true;
-        connection.nextReady = null;
-        if (last == null) {
-            first = connection;
-        } else {
-            last.nextReady = connection;
-        }
-        last = connection;
+/**
+ * First-in-first-out list of what may have packets to send; each item is in it once. The links lie
+ * in the items, so that the list needs no memory of its own. Owner: the engine thread.
+ */
+final class ReadyList<T extends ReadyList.Item<T>> {
+    /** What can be in one list. */
+    abstract static class Item<T> {
+        private @Nullable T nextReady;
+        private boolean isReady;
     }
 
-    @Nullable TransportConnection poll() {
-        TransportConnection connection = first;
-        if (connection != null) {
-            first = connection.nextReady;
+    private @Nullable T first;
+    private @Nullable T last;
+
+    void add(T item) {
+        Item<T> added = item;
+        if (added.isReady) {
+            return;
+        }
+        added.isReady = true;
+        added.nextReady = null;
+        Item<T> before = last;
+        if (before == null) {
+            first = item;
+        } else {
+            before.nextReady = item;
+        }
+        last = item;
+    }
+
+    @Nullable T first() {
+        return first;
+    }
+
+    /** Takes the first item out. */
+    @Nullable T poll() {
+        T item = first;
+        if (item != null) {
+            Item<T> taken = item;
+            first = taken.nextReady;
             if (first == null) {
                 last = null;
             }
-            connection.nextReady = null;
-            connection.isReady = false;
+            taken.nextReady = null;
+            taken.isReady = false;
         }
-        return connection;
+        return item;
+    }
+
+    /** Gives the next item its turn. */
+    void rotate() {
+        T item = poll();
+        if (item != null) {
+            add(item);
+        }
     }
 
     boolean isEmpty() {

@@ -51,14 +51,14 @@ final class Reclaimer {
             contexts.restartHeld(best, nowNs);
             line.reclaiming(1);
             device.counters.increment(CounterId.RECLAIMS);
-            device.event(nowNs, EventId.CID_RECLAIMING, portOf(best), best, pool.epoch(best));
+            device.event(
+                    nowNs,
+                    EventId.CID_RECLAIMING,
+                    contexts.holderPort(best),
+                    best,
+                    pool.epoch(best));
             ask(nowNs, best);
         }
-    }
-
-    private int portOf(int cid) {
-        TransportConnection connection = contexts.connection(cid);
-        return connection == null ? 0 : connection.peer.port();
     }
 
     private boolean isReclaimable(long nowNs, int cid) {

@@ -190,10 +190,10 @@ final class Requester {
         boolean newMessages = c.leaseState == LeaseState.OPEN;
         if (turnPackets >= STREAM_TURN_PACKETS) {
             turnPackets = 0;
-            c.rotateReady();
+            c.readyStreams.rotate();
         }
         while (true) {
-            Stream stream = c.firstReady();
+            Stream stream = c.readyStreams.first();
             if (stream == null) {
                 return null;
             }
@@ -203,7 +203,7 @@ final class Requester {
             if (stream.hasUnsent() && !lease.hasMessageSlot()) {
                 lease.slotWanted = true;
             }
-            c.dropReady();
+            c.readyStreams.poll();
         }
     }
 

@@ -121,6 +121,12 @@ final class RxContexts {
         return cid < connections.length ? connections[cid] : null;
     }
 
+    /** UDP port of the holder, for events; 0 without one. */
+    int holderPort(int cid) {
+        TransportConnection holder = connection(cid);
+        return holder == null ? 0 : holder.peer.port();
+    }
+
     /** Entry in the peer table of the present or last holder; -1 when there was none. */
     int peer(int cid) {
         return cid < peers.length ? peers[cid] : -1;
@@ -311,13 +317,7 @@ final class RxContexts {
             WindowBitmap.set(words, at + BITMAP, ahead - 1);
             return;
         }
-        int run = WindowBitmap.trailingOnes(words, at + BITMAP);
-        if (run < WindowBitmap.BITS) {
-            WindowBitmap.shiftDown(words, at + BITMAP, run + 1);
-        } else {
-            WindowBitmap.clear(words, at + BITMAP);
-        }
-        words[at] += (long) (run + 1) << 32;
+        words[at] += (long) WindowBitmap.advance(words, at + BITMAP) << 32;
     }
 
     // Open messages

@@ -8,8 +8,6 @@ import dev.metaroce.ring.WorkQueue;
 import dev.metaroce.util.WindowBitmap;
 import dev.metaroce.wire.Opcode;
 
-import org.jspecify.annotations.Nullable;
-
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
@@ -20,7 +18,7 @@ import java.lang.invoke.VarHandle;
  *
  * <p>Applications touch the two work queues and the bell; all else belongs to the engine thread.
  */
-public final class Stream {
+public final class Stream extends ReadyList.Item<Stream> {
     /** Messages of one stream that may be unfinished at once: what the target's bitmap spans. */
     static final int MESSAGE_WINDOW = WindowBitmap.BITS;
 
@@ -49,8 +47,6 @@ public final class Stream {
     private boolean error;
 
     // Initiator. Slots headSeq..sendSeq-1 are sent, sendSeq is being cut at sendOffset.
-    @Nullable Stream nextReady;
-    boolean isReady;
     private long headSeq;
     private long sendSeq;
     private long sendOffset;
@@ -207,11 +203,6 @@ public final class Stream {
     /** True when a message was begun and not yet fully sent. */
     boolean isMidMessage() {
         return sendOffset > 0;
-    }
-
-    /** True when anything posted is not yet completed. */
-    boolean hasUncompleted() {
-        return headSeq < sendQueue.tail();
     }
 
     /** The work request being cut. */
@@ -460,13 +451,7 @@ public final class Stream {
             WindowBitmap.set(rxDone, 0, ahead - 1);
             return false;
         }
-        int run = WindowBitmap.trailingOnes(rxDone, 0);
-        if (run < WindowBitmap.BITS) {
-            WindowBitmap.shiftDown(rxDone, 0, run + 1);
-        } else {
-            WindowBitmap.clear(rxDone, 0);
-        }
-        rxNextMsn += run + 1;
+        rxNextMsn += WindowBitmap.advance(rxDone, 0);
         long tail = receiveQueue.tail();
         while (rxHead < tail && isReportable(receiveQueue.index(rxHead))) {
             reportReceive();

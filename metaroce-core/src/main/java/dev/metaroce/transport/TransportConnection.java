@@ -17,7 +17,7 @@ import java.util.Arrays;
  *
  * <p>Owner: the engine thread. The public queries may come from any thread.
  */
-public final class TransportConnection {
+public final class TransportConnection extends ReadyList.Item<TransportConnection> {
     private static final VarHandle STATE;
     private static final VarHandle STREAMS;
 
@@ -98,13 +98,8 @@ public final class TransportConnection {
     /** How often that request was repeated: its answers may be lost. */
     int rxRepeats;
 
-    // Streams that may have packets, first in first out
-    private @Nullable Stream firstReady;
-    private @Nullable Stream lastReady;
-
-    // Membership in the device's ready list
-    @Nullable TransportConnection nextReady;
-    boolean isReady;
+    /** Streams that may have packets. */
+    final ReadyList<Stream> readyStreams = new ReadyList<>();
 
     TransportConnection(long connectionId, boolean dialer, NetAddress peer, long serviceId) {
         this.connectionId = connectionId;
@@ -222,46 +217,6 @@ public final class TransportConnection {
             faultedStream = stream;
             faultedSeq = seq;
             faultedStatus = status;
-        }
-    }
-
-    void addReady(Stream stream) {
-        if (stream.isReady) {
-            return;
-        }
-        stream.isReady = true;
-        stream.nextReady = null;
-        if (lastReady == null) {
-            firstReady = stream;
-        } else {
-            lastReady.nextReady = stream;
-        }
-        lastReady = stream;
-    }
-
-    @Nullable Stream firstReady() {
-        return firstReady;
-    }
-
-    /** Takes the first stream out of the list. */
-    void dropReady() {
-        Stream stream = firstReady;
-        if (stream != null) {
-            firstReady = stream.nextReady;
-            if (firstReady == null) {
-                lastReady = null;
-            }
-            stream.nextReady = null;
-            stream.isReady = false;
-        }
-    }
-
-    /** Gives the next stream its turn. */
-    void rotateReady() {
-        Stream stream = firstReady;
-        if (stream != null && stream.nextReady != null) {
-            dropReady();
-            addReady(stream);
         }
     }
 

@@ -6,6 +6,8 @@ import dev.metaroce.path.PathState;
 import dev.metaroce.wire.AckHeader;
 import dev.metaroce.wire.NetAddress;
 
+import java.util.Arrays;
+
 /**
  * The initiator's side of a lease while it is open: token, paths, and what the target allows. Taken
  * from a pool when a lease opens and given back when it ends. Owner: the engine thread.
@@ -70,7 +72,7 @@ final class TxLease {
         openCount = 0;
         slotWanted = false;
         poolLoad = 0;
-        java.util.Arrays.fill(openBits, 0);
+        Arrays.fill(openBits, 0);
     }
 
     void start(int initialPsn, int payloadMtu, int messages) {

@@ -139,8 +139,14 @@ final class TxPath {
         return una + ((bit - una) & MASK);
     }
 
+    private void toLost(int at) {
+        status[at] = LOST;
+        WindowBitmap.set(lost, 0, at);
+        lostCount++;
+    }
+
     private void clearLost(int at) {
-        lost[at >> 6] &= ~(1L << (at & 63));
+        WindowBitmap.unset(lost, 0, at);
         lostCount--;
     }
 
@@ -272,9 +278,7 @@ final class TxPath {
         int at = psn & MASK;
         if (status[at] == IN_FLIGHT) {
             leaveNetwork(at);
-            status[at] = LOST;
-            WindowBitmap.set(lost, 0, at);
-            lostCount++;
+            toLost(at);
         }
     }
 
@@ -327,9 +331,7 @@ final class TxPath {
 
     private void deferredToLost(int at) {
         deferredCount--;
-        status[at] = LOST;
-        WindowBitmap.set(lost, 0, at);
-        lostCount++;
+        toLost(at);
     }
 
     /** Packets of a stream, from one request on, turn into SKIPs that are sent at once. */

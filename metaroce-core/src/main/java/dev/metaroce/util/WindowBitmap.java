@@ -55,6 +55,19 @@ public final class WindowBitmap {
         }
     }
 
+    /**
+     * The window moves on past the place below bit 0, which is filled now, and past all that follow
+     * it without a gap.
+     *
+     * @return how far, 1..257
+     */
+    public static int advance(long[] words, int base) {
+        int run = trailingOnes(words, base);
+        // The place itself takes no bit: a full window moves by one more than it has bits.
+        shiftDown(words, base, Math.min(run + 1, BITS));
+        return run + 1;
+    }
+
     public static boolean isEmpty(long[] words, int base) {
         return (words[base] | words[base + 1] | words[base + 2] | words[base + 3]) == 0;
     }

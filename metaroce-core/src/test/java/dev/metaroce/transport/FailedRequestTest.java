@@ -94,20 +94,25 @@ class FailedRequestTest {
                 .isEqualTo(-1);
     }
 
-    /** The refusal of the fourth comes while the second is still on its way for 100 ms. */
-    @ParameterizedTest
-    @EnumSource(Profile.class)
-    void anEarlierRequestIsFinishedFirstHoweverLongItTakes(Profile profile) {
-        Pair pair = pair(profile, 1);
-        long[] until = {pair.lab.nowNs() + 100 * MS};
+    /** Every packet of the second message is lost for a while. */
+    private static void loseSecondMessage(Pair pair, long forNs) {
+        long until = pair.lab.nowNs() + forNs;
         pair.lab.addFault(
                 packet -> {
                     boolean second =
                             RawPacket.isData(packet.bytes)
                                     && packet.bytes.length > 40
                                     && RawPacket.msn(packet.bytes) == 1;
-                    return second && pair.lab.nowNs() < until[0] ? 0 : 1;
+                    return second && pair.lab.nowNs() < until ? 0 : 1;
                 });
+    }
+
+    /** The refusal of the fourth comes while the second is still on its way for 100 ms. */
+    @ParameterizedTest
+    @EnumSource(Profile.class)
+    void anEarlierRequestIsFinishedFirstHoweverLongItTakes(Profile profile) {
+        Pair pair = pair(profile, 1);
+        loseSecondMessage(pair, 100 * MS);
         for (int i = 1; i <= 6; i++) {
             write(pair, i, i == 4 || i == 6, true);
         }
@@ -129,15 +134,7 @@ class FailedRequestTest {
     @Test
     void theFirstOfTwoRefusedRequestsIsTheOneThatFailed() {
         Pair pair = pair(Profile.M, 1);
-        long[] until = {pair.lab.nowNs() + 50 * MS};
-        pair.lab.addFault(
-                packet -> {
-                    boolean second =
-                            RawPacket.isData(packet.bytes)
-                                    && packet.bytes.length > 40
-                                    && RawPacket.msn(packet.bytes) == 1;
-                    return second && pair.lab.nowNs() < until[0] ? 0 : 1;
-                });
+        loseSecondMessage(pair, 50 * MS);
         for (int i = 1; i <= 4; i++) {
             write(pair, i, i == 2 || i == 4, true);
         }

@@ -35,10 +35,6 @@ public final class Terminal {
         return (noColor == null || noColor.isEmpty()) && !"dumb".equals(System.getenv("TERM"));
     }
 
-    public boolean hasColour() {
-        return colour;
-    }
-
     /** Prints one line and flushes, so that lines of several processes keep their order. */
     public void line(String text) {
         out.println(text);
