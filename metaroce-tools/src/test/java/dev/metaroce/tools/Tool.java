@@ -48,13 +48,25 @@ public final class Tool implements AutoCloseable {
 
     /** Runs it with options for the JVM. */
     public static Tool start(List<String> jvmOptions, List<String> arguments) {
-        List<String> command = new ArrayList<>();
-        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        return start(List.of(), jar(), jvmOptions, arguments);
+    }
+
+    /**
+     * Runs it by way of another program.
+     *
+     * @param launcher program and arguments before the command line of Java, such as {@code prlimit
+     *     --nofile=64}; it must become the Java process and not start it
+     * @param jar the jar to run
+     */
+    public static Tool start(
+            List<String> launcher, String jar, List<String> jvmOptions, List<String> arguments) {
+        List<String> command = new ArrayList<>(launcher);
+        command.add(java().toString());
         command.add("--enable-native-access=ALL-UNNAMED");
         command.add("-XX:+UseSerialGC");
         command.addAll(jvmOptions);
         command.add("-jar");
-        command.add(jar());
+        command.add(jar);
         command.addAll(arguments);
         try {
             return new Tool(new ProcessBuilder(command).start(), String.join(" ", arguments));
@@ -63,7 +75,12 @@ public final class Tool implements AutoCloseable {
         }
     }
 
-    static String jar() {
+    /** The Java that runs the tests. */
+    public static Path java() {
+        return Path.of(System.getProperty("java.home"), "bin", "java");
+    }
+
+    public static String jar() {
         return System.getProperty("metaroce.jar", "target/metaroce.jar");
     }
 
