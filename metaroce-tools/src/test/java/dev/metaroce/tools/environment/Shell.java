@@ -1,4 +1,4 @@
-package dev.metaroce.tools.netlab;
+package dev.metaroce.tools.environment;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;

@@ -1,4 +1,4 @@
-package dev.metaroce.tools.netlab;
+package dev.metaroce.tools.environment;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
