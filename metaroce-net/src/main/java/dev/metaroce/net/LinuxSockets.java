@@ -65,13 +65,7 @@ final class LinuxSockets {
      * @throws NetSetupException when an address cannot be bound
      */
     static LinuxSockets open(PortOptions options, Libc libc) {
-        Opening opening = new Opening(options, libc);
-        try {
-            return opening.open();
-        } catch (NetSetupException e) {
-            opening.closeAll();
-            throw e;
-        }
+        return new Opening(options, libc).open();
     }
 
     /** The work of opening, with what is open so far. */
@@ -144,10 +138,13 @@ final class LinuxSockets {
             return names.source(0, addresses).port();
         }
 
+        /** Closes what was opened: the next look at the system needs a file itself. */
         private NetSetupException failed(int opened, int result) {
+            closeAll();
             InetSocketAddress address = new InetSocketAddress(bind, options.udpPort());
+            int wanted = options.routes() + 2;
             return new NetSetupException(
-                    SocketTexts.cannotBind(address, opened, libc.text(-result)));
+                    SocketTexts.cannotBind(address, opened, wanted, libc.text(-result)));
         }
 
         /** A feature counts when every socket accepts it; {@code option} names it in a warning. */
@@ -202,9 +199,6 @@ final class LinuxSockets {
         void closeAll() {
             for (int fd : fds) {
                 libc.close(fd);
-            }
-            if (wakeFd >= 0) {
-                libc.close(wakeFd);
             }
         }
 
