@@ -51,7 +51,7 @@ class ScarceMachineIT {
      * other one may say that it lost its companion, and so may the loader of the system.
      */
     @ParameterizedTest
-    @CsvSource({"20, linux", "20, nio", "14, linux", "14, nio", "10, linux"})
+    @CsvSource({"20, linux", "14, nio", "10, linux"})
     void fewerAreNamedWithWhatIsNeeded_E06(int limit, String sockets) {
         List<String> arguments = new ArrayList<>(SELF);
         arguments.addAll(List.of("--sockets", sockets));
