@@ -52,7 +52,7 @@ public final class OpenFiles {
         throw new IOException("no limit of open files in " + LIMITS);
     }
 
-    private static long inUse() throws IOException {
+    private static int inUse() throws IOException {
         String[] open = OPEN.list();
         if (open == null) {
             throw new IOException("cannot list " + OPEN);
