@@ -40,7 +40,7 @@ final class Blast {
     private static final long MEMORY_BYTES = 128L << 20;
 
     private static final long NS_PER_SECOND = 1_000_000_000;
-    private static final long WARM_UP_NS = NS_PER_SECOND;
+    private static final long WARM_UP_NS = NS_PER_SECOND / 2;
     private static final long PATIENCE_NS = 10 * NS_PER_SECOND;
 
     private final InetAddress host = InetAddress.getLoopbackAddress();
@@ -96,7 +96,7 @@ final class Blast {
         }
     }
 
-    /** Counts payload for the duration, a second after the first datagram, and prints the rate. */
+    /** Counts payload for the duration, after the warm-up, and prints the rate. */
     private void receive(int atPort) {
         Counter counter = new Counter();
         try (NioPort port = open(atPort)) {
