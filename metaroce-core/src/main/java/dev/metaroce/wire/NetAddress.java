@@ -10,7 +10,8 @@ package dev.metaroce.wire;
  * @param scopeId IPv6 zone index, 0 when there is none
  */
 public record NetAddress(long high, long low, int port, int scopeId) {
-    private static final long V4_MAPPED = 0x0000_FFFF_0000_0000L;
+    /** What {@link #low} of a mapped IPv4 address has above its 32 bits. */
+    public static final long V4_MAPPED = 0x0000_FFFF_0000_0000L;
 
     /** An IPv4 address given as its 32 bits. */
     public static NetAddress ofIpv4(int address, int port) {

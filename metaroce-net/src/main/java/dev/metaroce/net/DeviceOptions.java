@@ -20,6 +20,13 @@ public final class DeviceOptions {
     private final boolean seeded;
     private final long seed;
     private final int socketBufferBytes;
+    private final SocketKind sockets;
+    private final boolean gso;
+    private final boolean gro;
+    private final boolean ecn;
+    private final int dscp;
+    private final boolean checksums;
+    private final IdleStrategy idle;
     private final long spinNs;
     private final long sleepNsMax;
 
@@ -33,6 +40,13 @@ public final class DeviceOptions {
         seeded = from.seeded;
         seed = from.seed;
         socketBufferBytes = from.socketBufferBytes;
+        sockets = from.sockets;
+        gso = from.gso;
+        gro = from.gro;
+        ecn = from.ecn;
+        dscp = from.dscp;
+        checksums = from.checksums;
+        idle = from.idle;
         spinNs = from.spinNs;
         sleepNsMax = from.sleepNsMax;
     }
@@ -86,6 +100,41 @@ public final class DeviceOptions {
         return socketBufferBytes;
     }
 
+    /** By which means sockets are used. */
+    public SocketKind sockets() {
+        return sockets;
+    }
+
+    /** True unless UDP segmentation offload is switched off. */
+    public boolean gso() {
+        return gso;
+    }
+
+    /** True unless UDP receive offload is switched off. */
+    public boolean gro() {
+        return gro;
+    }
+
+    /** True unless congestion marks are switched off. */
+    public boolean ecn() {
+        return ecn;
+    }
+
+    /** Differentiated services code point of what is sent, 0..63. */
+    public int dscp() {
+        return dscp;
+    }
+
+    /** False when packets carry no CRC, against the specification; see the builder. */
+    public boolean checksums() {
+        return checksums;
+    }
+
+    /** What the driver does when there is nothing to do. */
+    public IdleStrategy idle() {
+        return idle;
+    }
+
     /** How long an idle driver goes on looking before it sleeps, in nanoseconds. */
     public long spinNs() {
         return spinNs;
@@ -115,7 +164,14 @@ public final class DeviceOptions {
         private EventSink events = EventSink.NONE;
         private boolean seeded;
         private long seed;
-        private int socketBufferBytes = NioPort.WANTED_BUFFER_BYTES;
+        private int socketBufferBytes = Port.WANTED_BUFFER_BYTES;
+        private SocketKind sockets = SocketKind.AUTO;
+        private boolean gso = true;
+        private boolean gro = true;
+        private boolean ecn = true;
+        private int dscp;
+        private boolean checksums = true;
+        private IdleStrategy idle = IdleStrategy.PARK;
         private long spinNs = SPIN_NS_DEFAULT;
         private long sleepNsMax = SLEEP_NS_DEFAULT;
 
@@ -197,7 +253,56 @@ public final class DeviceOptions {
             return this;
         }
 
-        /** How long an idle driver goes on looking before it sleeps, 0..1 s in nanoseconds. */
+        /** By which means to use sockets; the default is the best that works here. */
+        public Builder sockets(SocketKind value) {
+            sockets = value;
+            return this;
+        }
+
+        /** False switches UDP segmentation offload (UDP_SEGMENT) off. */
+        public Builder gso(boolean value) {
+            gso = value;
+            return this;
+        }
+
+        /** False switches UDP receive offload (UDP_GRO) off. */
+        public Builder gro(boolean value) {
+            gro = value;
+            return this;
+        }
+
+        /** False: packets are not marked ECN-capable, and congestion marks are not read. */
+        public Builder ecn(boolean value) {
+            ecn = value;
+            return this;
+        }
+
+        /**
+         * Differentiated services code point of what is sent, 0..63 (RFC 2474); the default is 0.
+         * Linux sockets only.
+         */
+        public Builder dscp(int value) {
+            dscp = (int) range("dscp", value, 0, 63);
+            return this;
+        }
+
+        /**
+         * Leaves the CRC of packets out and unchecked, <em>against the specification</em>: damaged
+         * packets reach memory. Only to measure what it costs; peers must do the same, others drop
+         * everything.
+         */
+        public Builder unsafeNoCrc() {
+            checksums = false;
+            return this;
+        }
+
+        /** What the driver does when there is nothing to do; the default is to park. */
+        public Builder idle(IdleStrategy value) {
+            idle = value;
+            return this;
+        }
+
+        /** How long a driver that parks goes on looking before it sleeps, 0..1 s in nanoseconds. */
         public Builder spinNs(long value) {
             spinNs = range("spinNs", value, 0, 1_000_000_000);
             return this;

@@ -7,6 +7,8 @@ import dev.metaroce.util.Rng;
 import dev.metaroce.verbs.RdmaDevice;
 import dev.metaroce.wire.NetAddress;
 
+import org.jspecify.annotations.Nullable;
+
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.security.SecureRandom;
@@ -38,15 +40,15 @@ public final class UdpDevice implements AutoCloseable {
     private static final long INCARNATION_UNIT_MS = 10;
 
     private final RdmaDevice rdma;
-    private final NioPort port;
+    private final Port port;
     private final DriveMode driveMode;
     private final List<String> warnings;
 
-    private UdpDevice(RdmaDevice rdma, NioPort port, DriveMode driveMode, List<String> warnings) {
+    private UdpDevice(RdmaDevice rdma, Port port, DriveMode driveMode, List<String> warnings) {
         this.rdma = rdma;
         this.port = port;
         this.driveMode = driveMode;
-        this.warnings = List.copyOf(warnings);
+        this.warnings = warnings;
     }
 
     /**
@@ -56,12 +58,12 @@ public final class UdpDevice implements AutoCloseable {
      *     one line for the user
      */
     public static UdpDevice open(DeviceOptions options) {
-        InetSocketAddress bind = bindAddress(options);
+        InetAddress bind =
+                options.bindHost().isEmpty() ? null : Addresses.resolveHost(options.bindHost())[0];
         List<String> warnings = new ArrayList<>();
-        NioPort port = NioPort.open(bind, options.limits().routes(), options.socketBufferBytes());
+        Port port = Port.open(portOptions(options, bind));
         try {
-            warnings.addAll(port.warnings());
-            DeviceLimits limits = fitLimits(options, bind.getAddress(), port, warnings);
+            DeviceLimits limits = fitLimits(options, port, warnings);
             Engine engine = newEngine(options, limits);
             UdpDriver driver = new UdpDriver(engine, port, options);
             RdmaDevice rdma = new RdmaDevice(engine, driver);
@@ -73,18 +75,24 @@ public final class UdpDevice implements AutoCloseable {
         }
     }
 
-    private static InetSocketAddress bindAddress(DeviceOptions options) {
-        if (options.bindHost().isEmpty()) {
-            return new InetSocketAddress(options.port());
-        }
-        InetAddress address = Addresses.resolveHost(options.bindHost())[0];
-        return new InetSocketAddress(address, options.port());
+    private static PortOptions portOptions(DeviceOptions options, @Nullable InetAddress bind) {
+        return new PortOptions(
+                bind,
+                options.port(),
+                options.limits().routes(),
+                options.socketBufferBytes(),
+                options.sockets(),
+                options.gso(),
+                options.gro(),
+                options.ecn(),
+                options.dscp(),
+                options.checksums());
     }
 
     /** The limits asked for, lowered to what links and socket buffers can carry. */
-    private static DeviceLimits fitLimits(
-            DeviceOptions options, InetAddress local, NioPort port, List<String> warnings) {
+    private static DeviceLimits fitLimits(DeviceOptions options, Port port, List<String> warnings) {
         DeviceLimits asked = options.limits();
+        InetAddress local = port.localAddress().getAddress();
         int carried = Addresses.payloadMtuOfLocal(local);
         if (!options.targetHint().isEmpty()) {
             try {
@@ -102,7 +110,7 @@ public final class UdpDevice implements AutoCloseable {
         DeviceLimits.Builder fitted = asked.toBuilder();
         fitted.payloadMtu(Math.min(asked.payloadMtu(), carried));
         if (asked.receiveWindowBytes() == 0) {
-            fitted.receiveWindowBytes(port.receiveBufferBytes() / RECEIVE_BUFFER_SHARE);
+            fitted.receiveWindowBytes(port.info().receiveBufferBytes() / RECEIVE_BUFFER_SHARE);
         }
         return fitted.build();
     }
@@ -155,13 +163,20 @@ public final class UdpDevice implements AutoCloseable {
     }
 
     /** What the sockets did since the device was opened. */
-    public NioPort.Stats stats() {
+    public PortStats stats() {
         return port.stats();
     }
 
     /** One line each for what this machine grants less of than wanted; tools print them. */
     public List<String> warnings() {
-        return warnings;
+        List<String> all = new ArrayList<>(port.warnings());
+        all.addAll(warnings);
+        return all;
+    }
+
+    /** The sockets in use, and which features of theirs. */
+    public SocketInfo sockets() {
+        return port.info();
     }
 
     /**

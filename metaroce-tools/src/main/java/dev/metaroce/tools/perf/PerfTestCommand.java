@@ -13,6 +13,7 @@ import dev.metaroce.tools.cli.ToolException;
 import dev.metaroce.tools.link.Endpoint;
 import dev.metaroce.tools.link.EventTally;
 import dev.metaroce.tools.link.LossyLink;
+import dev.metaroce.tools.link.SocketOptions;
 import dev.metaroce.transport.DeviceLimits;
 import dev.metaroce.wire.Profile;
 
@@ -40,6 +41,7 @@ abstract class PerfTestCommand implements Callable<Integer>, JsonReporter {
     private final PerfTest test;
     @Spec private CommandSpec spec;
     @Mixin private PerfOptions options;
+    @Mixin private final SocketOptions sockets = new SocketOptions();
 
     private @Nullable PerfReport report;
 
@@ -75,7 +77,7 @@ abstract class PerfTestCommand implements Callable<Integer>, JsonReporter {
             Endpoint.Family family = family();
             return measure(Endpoint.resolve(options.host(), options.port, family));
         }
-        try (SelfServer server = SelfServer.start(test, options)) {
+        try (SelfServer server = SelfServer.start(test, options, sockets)) {
             if (options.loss != null) {
                 return measureThroughRelay(server, options.loss);
             }
@@ -108,6 +110,7 @@ abstract class PerfTestCommand implements Callable<Integer>, JsonReporter {
                                 options.drive == PerfOptions.Drive.INLINE
                                         ? DriveMode.INLINE
                                         : DriveMode.THREAD);
+        sockets.apply(builder);
         if (options.bind != null) {
             builder.bind(options.bind);
         } else if (options.ipv4) {

@@ -1,0 +1,14 @@
+package dev.metaroce.net;
+
+/** Linux sockets with every feature switched off. */
+class LinuxPortPlainTest extends PortContract {
+    @Override
+    Port open(PortOptions options) {
+        return LinuxPort.open(TestPorts.plain(options), new NativeLibc());
+    }
+
+    @Override
+    int mostPerCall(int datagramsMax) {
+        return datagramsMax + 8;
+    }
+}
