@@ -1,8 +1,5 @@
-package dev.metaroce.bench;
+package dev.metaroce.net;
 
-import dev.metaroce.net.Addresses;
-import dev.metaroce.net.DatagramSink;
-import dev.metaroce.net.NioPort;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.PacketMemory;
 import dev.metaroce.wire.TxBatch;
@@ -75,7 +72,7 @@ final class Blast {
     private void send(int toPort) {
         NetAddress to = Addresses.toNetAddress(new InetSocketAddress(host, toPort));
         TxBatch batch = new TxBatch(BATCH_BYTES, RUNS_MAX, RUN_PACKETS_MAX);
-        try (NioPort port = open(0)) {
+        try (Port port = open(0)) {
             long start = System.nanoTime();
             while (System.nanoTime() - start < WARM_UP_NS + 2 * durationNs) {
                 if (copied || batch.packets() == 0) {
@@ -90,16 +87,19 @@ final class Blast {
         int bytes = payloadBytes + OVERHEAD_BYTES;
         batch.clear();
         while (batch.hasRoom(bytes)) {
-            int at = batch.append(to, 0, false, bytes);
+            int at = batch.append(to, 0, true, bytes);
             MemorySegment packets = batch.memory().segment();
             MemorySegment.copy(memory, advance(), packets, at + HEADER_BYTES, payloadBytes);
         }
     }
 
-    /** Counts payload for the duration, after the warm-up, and prints the rate. */
+    /**
+     * Counts payload for the duration, after the warm-up, and prints the rate and the kind of
+     * sockets.
+     */
     private void receive(int atPort) {
         Counter counter = new Counter();
-        try (NioPort port = open(atPort)) {
+        try (Port port = open(atPort)) {
             long start = System.nanoTime();
             while (port.receive(counter, 1) == 0) {
                 if (System.nanoTime() - start > PATIENCE_NS) {
@@ -111,10 +111,11 @@ final class Blast {
             long tookNs = receiveFor(durationNs, port, counter);
             double gbps = 8.0 * counter.bytes / tookNs;
             System.out.printf(Locale.ROOT, "received_gbps %.4f%n", gbps);
+            System.out.println("sockets " + port.info().text());
         }
     }
 
-    private static long receiveFor(long forNs, NioPort port, Counter counter) {
+    private static long receiveFor(long forNs, Port port, Counter counter) {
         long start = System.nanoTime();
         long tookNs = 0;
         while (tookNs < forNs) {
@@ -124,8 +125,20 @@ final class Blast {
         return tookNs;
     }
 
-    private NioPort open(int port) {
-        return NioPort.open(new InetSocketAddress(host, port), 0, NioPort.WANTED_BUFFER_BYTES);
+    /** A port as devices open it. */
+    private Port open(int port) {
+        return Port.open(
+                new PortOptions(
+                        host,
+                        port,
+                        0,
+                        Port.WANTED_BUFFER_BYTES,
+                        SocketKind.AUTO,
+                        true,
+                        true,
+                        true,
+                        0,
+                        true));
     }
 
     private long advance() {
