@@ -19,9 +19,9 @@ record Comparison(String row, String better, List<Contender> contenders) {
      * One line of the table.
      *
      * @param samples one figure per round, in the order of the rounds
-     * @param ours the first contender's figure divided by this one's, round by round
+     * @param oursToThis the first contender's figure divided by this one's, round by round
      */
-    record Contender(String name, Spread samples, Spread ours) {}
+    record Contender(String name, Spread samples, Spread oursToThis) {}
 
     /** Figures of some rounds; never empty. */
     record Spread(double median, double min, double max, List<Double> values) {
@@ -112,7 +112,7 @@ record Comparison(String row, String better, List<Contender> contenders) {
                         .formatted("", "median", "least", "most", "ours/this", "least", "most"));
         for (Contender c : contenders) {
             Spread s = c.samples;
-            Spread o = c.ours;
+            Spread o = c.oursToThis;
             lines.add(
                     "  %-46s %10.3f %10.3f %10.3f   %9.2f %7.2f %7.2f"
                             .formatted(c.name, s.median, s.min, s.max, o.median, o.min, o.max));

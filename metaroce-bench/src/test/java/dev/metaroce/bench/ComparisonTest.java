@@ -25,10 +25,10 @@ class ComparisonTest {
 
         Comparison.Contender peer = row.contenders().get(1);
         assertThat(peer.samples().median()).isEqualTo(2);
-        assertThat(peer.ours().values()).containsExactly(2.0, 2.0, 12.0);
-        assertThat(peer.ours().median()).isEqualTo(2);
-        assertThat(peer.ours().max()).isEqualTo(12);
-        assertThat(row.contenders().get(0).ours().values()).containsOnly(1.0);
+        assertThat(peer.oursToThis().values()).containsExactly(2.0, 2.0, 12.0);
+        assertThat(peer.oursToThis().median()).isEqualTo(2);
+        assertThat(peer.oursToThis().max()).isEqualTo(12);
+        assertThat(row.contenders().get(0).oursToThis().values()).containsOnly(1.0);
     }
 
     @Test
