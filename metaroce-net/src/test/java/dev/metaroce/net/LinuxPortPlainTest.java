@@ -8,6 +8,11 @@ class LinuxPortPlainTest extends PortContract {
     }
 
     @Override
+    int routesWithoutAllocation() {
+        return 3;
+    }
+
+    @Override
     int mostPerCall(int datagramsMax) {
         return datagramsMax + 8;
     }

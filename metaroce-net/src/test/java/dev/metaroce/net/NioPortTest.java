@@ -9,6 +9,12 @@ class NioPortTest extends PortContract {
     }
 
     @Override
+    int routesWithoutAllocation() {
+        // the JDK makes an address object whenever the sender is another than before
+        return 1;
+    }
+
+    @Override
     int mostPerCall(int datagramsMax) {
         return datagramsMax;
     }

@@ -3,8 +3,9 @@ package dev.metaroce.net;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.sun.management.ThreadMXBean;
+
 import dev.metaroce.wire.NetAddress;
-import dev.metaroce.wire.PacketMemory;
 import dev.metaroce.wire.TxBatch;
 
 import org.junit.jupiter.api.AutoClose;
@@ -12,34 +13,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
+import java.lang.management.ManagementFactory;
 import java.net.InetSocketAddress;
-import java.util.ArrayList;
-import java.util.List;
 
 /** What every kind of port does; each kind runs all of it. */
 abstract class PortContract {
-    /** Remembers what a port handed over. */
-    private static final class Sink implements DatagramSink {
-        final List<byte[]> datagrams = new ArrayList<>();
-        final List<NetAddress> sources = new ArrayList<>();
-        final List<Long> times = new ArrayList<>();
-
-        @Override
-        public void onDatagram(
-                long nowNs,
-                PacketMemory memory,
-                int offset,
-                int bytes,
-                NetAddress source,
-                boolean ce) {
-            byte[] copy = new byte[bytes];
-            memory.bytes().get(offset, copy);
-            datagrams.add(copy);
-            sources.add(source);
-            times.add(nowNs);
-        }
-    }
-
     private static InetSocketAddress loopback(int port) {
         return new InetSocketAddress("127.0.0.1", port);
     }
@@ -49,6 +27,9 @@ abstract class PortContract {
 
     /** The most datagrams that a call may hand over which was allowed {@code datagramsMax}. */
     abstract int mostPerCall(int datagramsMax);
+
+    /** How many sending sockets may take turns without an allocation at the receiver. */
+    abstract int routesWithoutAllocation();
 
     Port open(InetSocketAddress bind, int routes, int bufferBytes) {
         return open(TestPorts.options(bind, routes, bufferBytes));
@@ -66,7 +47,10 @@ abstract class PortContract {
 
     @AutoClose private final Port a = open(loopback(0), 3, Port.WANTED_BUFFER_BYTES);
     @AutoClose private final Port b = open(loopback(0), 3, Port.WANTED_BUFFER_BYTES);
-    private final Sink sink = new Sink();
+    private final NetAddress addressOfB = addressOf(b);
+    private long received;
+    private final DatagramSink counter = (nowNs, memory, at, bytes, source, ce) -> received++;
+    private final RecordingSink sink = new RecordingSink();
     private final TxBatch batch = new TxBatch(256 << 10, 64, 64);
 
     @Test
@@ -289,5 +273,34 @@ abstract class PortContract {
                     .contains("net.core.wmem_max")
                     .contains("has " + small.info().sendBufferBytes());
         }
+    }
+
+    @Test
+    void nothingIsAllocatedPerPacketOnceTheCodeIsCompiled() {
+        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        double bytesPerPacket = Double.MAX_VALUE;
+        for (int block = 0; block < 200 && bytesPerPacket >= 0.01; block++) {
+            long before = threads.getCurrentThreadAllocatedBytes();
+            long packets = exchange(500);
+            bytesPerPacket = (double) (threads.getCurrentThreadAllocatedBytes() - before) / packets;
+        }
+        assertThat(bytesPerPacket).isLessThan(0.01);
+    }
+
+    /** Sends rounds of 50 packets and takes them; returns how many arrived. */
+    private long exchange(int rounds) {
+        received = 0;
+        for (int round = 0; round < rounds; round++) {
+            batch.clear();
+            int route = 1 + round % routesWithoutAllocation();
+            for (int i = 0; i < 50; i++) {
+                append(batch, addressOfB, route, i, 200);
+            }
+            a.send(batch);
+            while (b.receive(counter, 64) > 0) {
+                // until the socket is empty
+            }
+        }
+        return received;
     }
 }
