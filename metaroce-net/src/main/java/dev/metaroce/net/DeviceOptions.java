@@ -3,6 +3,9 @@ package dev.metaroce.net;
 import dev.metaroce.event.EventSink;
 import dev.metaroce.transport.DeviceLimits;
 
+import java.util.Arrays;
+import java.util.List;
+
 /**
  * How to open a {@link UdpDevice}. Immutable.
  *
@@ -11,7 +14,7 @@ import dev.metaroce.transport.DeviceLimits;
  * }</pre>
  */
 public final class DeviceOptions {
-    private final String bindHost;
+    private final List<String> bindHosts;
     private final int port;
     private final String targetHint;
     private final DeviceLimits limits;
@@ -31,7 +34,7 @@ public final class DeviceOptions {
     private final long sleepNsMax;
 
     private DeviceOptions(Builder from) {
-        bindHost = from.bindHost;
+        bindHosts = from.bindHosts;
         port = from.port;
         targetHint = from.targetHint;
         limits = from.limits;
@@ -56,9 +59,9 @@ public final class DeviceOptions {
         return new Builder();
     }
 
-    /** Address or name to bind; empty for the wildcard address (IPv4 and IPv6). */
-    public String bindHost() {
-        return bindHost;
+    /** Addresses or names to bind, one per plane; empty for the wildcard (IPv4 and IPv6). */
+    public List<String> bindHosts() {
+        return bindHosts;
     }
 
     /** UDP port, 0..65535; 0 takes any free one. */
@@ -156,7 +159,7 @@ public final class DeviceOptions {
         /** Sending sockets beyond one per path, to which a path in trouble can move. */
         private static final int SPARE_ROUTES = 2;
 
-        private String bindHost = "";
+        private List<String> bindHosts = List.of();
         private int port = Addresses.DEFAULT_PORT;
         private String targetHint = "";
         private DeviceLimits limits = DeviceLimits.defaults();
@@ -178,11 +181,12 @@ public final class DeviceOptions {
         private Builder() {}
 
         /**
-         * Address or name to bind, without port. Exactly one address of this machine makes the
-         * device answer from there; the default is all of them.
+         * Addresses or names to bind, without port. Exactly one address of this machine makes the
+         * device answer from there; several of one family make it reachable on each, with sockets
+         * of their own (planes). The default is all addresses, with one set of sockets.
          */
-        public Builder bind(String host) {
-            bindHost = host.strip();
+        public Builder bind(String... hosts) {
+            bindHosts = Arrays.stream(hosts).map(String::strip).toList();
             return this;
         }
 

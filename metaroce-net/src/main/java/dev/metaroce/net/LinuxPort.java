@@ -138,18 +138,13 @@ final class LinuxPort implements Port {
     }
 
     @Override
-    public InetSocketAddress localAddress() {
-        return sockets.localAddress;
+    public List<InetSocketAddress> localAddresses() {
+        return sockets.localAddresses;
     }
 
     @Override
-    public int routes() {
-        return sockets.fds.length;
-    }
-
-    @Override
-    public int routePort(int route) {
-        return sockets.ports[route];
+    public int routePort(int plane, int route) {
+        return sockets.ports[plane * sockets.stride + route];
     }
 
     @Override
@@ -191,7 +186,11 @@ final class LinuxPort implements Port {
             return 0;
         }
         try {
-            int n = receiver.drain(sockets.fds[0], sink, datagramsMax);
+            int n = 0;
+            for (int own = 0; own < sockets.fds.length; own += sockets.stride) {
+                int plane = own / sockets.stride;
+                n += receiver.drain(sockets.fds[own], plane, sink, datagramsMax);
+            }
             long nowNs = System.nanoTime();
             if (nowNs - pathLookNs >= PATH_LOOK_NS) {
                 pathLookNs = nowNs;
@@ -209,9 +208,10 @@ final class LinuxPort implements Port {
 
     private int drainPaths(DatagramSink sink) {
         int n = 0;
-        for (int route = 1; route < sockets.fds.length; route++) {
-            if (isReady(route)) {
-                n += receiver.drain(sockets.fds[route], sink, PATH_DATAGRAMS_MAX);
+        for (int i = 0; i < sockets.fds.length; i++) {
+            if (i % sockets.stride != 0 && isReady(i)) {
+                int plane = i / sockets.stride;
+                n += receiver.drain(sockets.fds[i], plane, sink, PATH_DATAGRAMS_MAX);
             }
         }
         return n;
@@ -224,7 +224,7 @@ final class LinuxPort implements Port {
             return 0;
         }
         try {
-            return sender.send(batch, sockets.fds);
+            return sender.send(batch, sockets);
         } finally {
             leave();
         }
@@ -250,12 +250,17 @@ final class LinuxPort implements Port {
         if (ready <= 0) {
             return false;
         }
+        boolean anything = false;
         if (isReady(fds)) {
             libc.read(sockets.wakeFd, wakeCount.address(), Long.BYTES);
             ready--;
         }
-        pathsReady = ready > (isReady(0) ? 1 : 0);
-        return ready > 0;
+        for (int own = 0; own < fds; own += sockets.stride) {
+            ready -= isReady(own) ? 1 : 0;
+            anything |= isReady(own);
+        }
+        pathsReady = ready > 0;
+        return anything || pathsReady;
     }
 
     /** What the last poll found for entry {@code i}; errors count, reading takes them away. */

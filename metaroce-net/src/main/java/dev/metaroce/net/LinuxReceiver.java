@@ -35,7 +35,7 @@ final class LinuxReceiver {
     }
 
     /** Hands over what waits at a socket; see {@link Port#receive}. */
-    int drain(int fd, DatagramSink sink, int datagramsMax) {
+    int drain(int fd, int plane, DatagramSink sink, int datagramsMax) {
         int n = 0;
         int errors = 0;
         while (n < datagramsMax && errors < ERRORS_MAX) {
@@ -51,7 +51,7 @@ final class LinuxReceiver {
             counters.add(PortCounters.RX_CALLS, 1);
             long nowNs = System.nanoTime();
             for (int i = 0; i < got; i++) {
-                n += deliver(i, nowNs, sink);
+                n += deliver(i, plane, nowNs, sink);
                 messages.incoming(i);
             }
             if (got < messageCount) {
@@ -69,7 +69,7 @@ final class LinuxReceiver {
         }
     }
 
-    private int deliver(int i, long nowNs, DatagramSink sink) {
+    private int deliver(int i, int plane, long nowNs, DatagramSink sink) {
         if (messages.isCut(i)) {
             counters.add(PortCounters.RX_ERRORS, 1);
             counters.lastError("receive: a message did not fit and was dropped");
@@ -78,7 +78,7 @@ final class LinuxReceiver {
         messages.readControl(i);
         int bytes = messages.receivedBytes(i);
         int segment = messages.segmentBytes() > 0 ? messages.segmentBytes() : SLOT_BYTES;
-        NetAddress source = messages.source(i, sources);
+        NetAddress source = messages.source(i, plane, sources);
         boolean ce = messages.isCe();
         int base = i * SLOT_BYTES;
         int at = 0;

@@ -64,25 +64,29 @@ final class LinuxSender {
         return ecn.isOn();
     }
 
-    /** See {@link Port#send}; {@code fds} are the sockets by route. */
-    int send(TxBatch batch, int[] fds) {
+    /** See {@link Port#send}. */
+    int send(TxBatch batch, LinuxSockets sockets) {
         nextRun = 0;
         nextAt = 0;
         int sent = 0;
         while (nextRun < batch.runs()) {
-            int fd = fds[batch.route(nextRun)];
-            int count = collect(batch);
+            int plane = batch.destination(nextRun).plane();
+            int fd = sockets.fds[plane * sockets.stride + batch.route(nextRun)];
+            int count = collect(batch, plane);
             sent += sendCollected(batch, fd, count);
         }
         return sent;
     }
 
-    /** Readies messages for the runs from here on that have the same route. */
-    private int collect(TxBatch batch) {
+    /** Readies messages for the runs from here on that have the same socket. */
+    private int collect(TxBatch batch, int plane) {
         int route = batch.route(nextRun);
         int count = 0;
         while (count < MESSAGES && nextRun < batch.runs() && batch.route(nextRun) == route) {
             NetAddress to = batch.destination(nextRun);
+            if (to.plane() != plane) {
+                break;
+            }
             int cut = batch.segmentBytes(nextRun);
             int left = batch.bytes(nextRun) - nextAt;
             boolean offload = left > cut && gso.isOnFor(to);

@@ -15,7 +15,7 @@ import java.util.function.IntPredicate;
  * Immutable.
  */
 final class LinuxSockets {
-    /** Descriptors by route: the device's own socket, then the path sockets. */
+    /** Descriptors by plane and route: the device's own socket, then the path sockets. */
     final int[] fds;
 
     /** UDP port of each. */
@@ -25,7 +25,13 @@ final class LinuxSockets {
     final int wakeFd;
 
     final boolean ipv6;
-    final InetSocketAddress localAddress;
+
+    /** Sockets per plane. */
+    final int stride;
+
+    /** Address of the device's own socket of each plane. */
+    final List<InetSocketAddress> localAddresses;
+
     final int receiveBufferBytes;
     final int sendBufferBytes;
     final boolean gso;
@@ -40,7 +46,12 @@ final class LinuxSockets {
         fds = from.fds.stream().mapToInt(Integer::intValue).toArray();
         wakeFd = from.wakeFd;
         ipv6 = from.ipv6;
-        localAddress = new InetSocketAddress(from.bind, ports[0]);
+        stride = options.routes() + 1;
+        List<InetSocketAddress> addresses = new ArrayList<>();
+        for (int plane = 0; plane < from.planes.size(); plane++) {
+            addresses.add(new InetSocketAddress(from.planes.get(plane), ports[plane * stride]));
+        }
+        localAddresses = List.copyOf(addresses);
         gso = options.gso() && from.all(from::acceptsSegments, "UDP_SEGMENT");
         gro = options.gro() && from.all(from::mergesDatagrams, "UDP_GRO");
         ecn = options.ecn() && from.all(from::showsMarks, "IP_RECVTOS");
@@ -52,7 +63,9 @@ final class LinuxSockets {
             from.trafficClass(fd);
             libc.setsockopt(fd, Libc.SOL_SOCKET, Libc.SO_SNDBUF, options.bufferBytes());
         }
-        libc.setsockopt(fds[0], Libc.SOL_SOCKET, Libc.SO_RCVBUF, options.bufferBytes());
+        for (int own = 0; own < fds.length; own += stride) {
+            libc.setsockopt(fds[own], Libc.SOL_SOCKET, Libc.SO_RCVBUF, options.bufferBytes());
+        }
         receiveBufferBytes = libc.getsockopt(fds[0], Libc.SOL_SOCKET, Libc.SO_RCVBUF);
         sendBufferBytes = libc.getsockopt(fds[0], Libc.SOL_SOCKET, Libc.SO_SNDBUF);
         SocketTexts.warnIfSmall(from.warnings, receiveBufferBytes, sendBufferBytes);
@@ -75,76 +88,76 @@ final class LinuxSockets {
         private final List<Integer> fds = new ArrayList<>();
         private final List<String> warnings = new ArrayList<>();
         private final InternedAddresses addresses = new InternedAddresses();
-        private InetAddress bind;
+        private List<InetAddress> planes;
         private boolean ipv6;
         private int wakeFd = -1;
 
         Opening(PortOptions options, Libc libc) {
             this.options = options;
             this.libc = libc;
-            InetAddress asked = options.bind();
-            bind = asked == null ? anyAddress(true) : asked;
-            ipv6 = bind instanceof Inet6Address;
+            planes = options.planes().isEmpty() ? List.of(anyAddress(true)) : options.planes();
+            ipv6 = planes.getFirst() instanceof Inet6Address;
         }
 
         LinuxSockets open() {
-            int n = options.routes() + 1;
-            int[] ports = new int[n];
-            MessageArray names = null;
-            for (int route = 0; route < n; route++) {
-                int fd = newSocket(route);
-                if (names == null) {
-                    names = new MessageArray(1, ipv6, 0);
-                }
-                ports[route] = bindSocket(fd, route, names);
+            int stride = options.routes() + 1;
+            int[] ports = new int[planes.size() * stride];
+            for (int i = 0; i < ports.length; i++) {
+                int fd = newSocket(i);
+                int own = i / stride * stride;
+                // All planes have the same port, so that a peer needs to know but one.
+                int port = i != own ? 0 : i == 0 ? options.udpPort() : ports[0];
+                ports[i] = bindSocket(fd, planes.get(i / stride), port);
             }
             wakeFd = libc.eventfd();
             if (wakeFd < 0) {
-                throw failed(fds.size() + 1, wakeFd);
+                throw failed(planes.getFirst(), options.udpPort(), wakeFd);
             }
             return new LinuxSockets(this, ports);
         }
 
         /** The first socket decides for IPv4 where a machine has no IPv6 and nothing was asked. */
-        private int newSocket(int route) {
+        private int newSocket(int index) {
             int fd = libc.udpSocket(ipv6 ? Libc.AF_INET6 : Libc.AF_INET);
-            if (fd == -Libc.EAFNOSUPPORT && route == 0 && options.bind() == null) {
+            if (fd == -Libc.EAFNOSUPPORT && index == 0 && options.planes().isEmpty()) {
                 ipv6 = false;
-                bind = anyAddress(false);
+                planes = List.of(anyAddress(false));
                 fd = libc.udpSocket(Libc.AF_INET);
             }
             if (fd < 0) {
-                throw failed(route + 1, fd);
+                fds.add(-1);
+                throw failed(planes.getFirst(), options.udpPort(), fd);
             }
             fds.add(fd);
             return fd;
         }
 
-        private int bindSocket(int fd, int route, MessageArray names) {
+        private int bindSocket(int fd, InetAddress address, int port) {
             if (ipv6) {
                 libc.setsockopt(fd, Libc.SOL_IPV6, Libc.IPV6_V6ONLY, 0);
             }
-            int port = route == 0 ? options.udpPort() : 0;
-            NetAddress address = Addresses.toNetAddress(new InetSocketAddress(bind, port));
-            int bytes = names.name(0, address);
-            int result = libc.bind(fd, names.nameAddress(0), bytes);
-            if (result < 0) {
-                throw failed(route + 1, result);
+            MessageArray name = new MessageArray(1, ipv6, 0);
+            NetAddress wanted = Addresses.toNetAddress(new InetSocketAddress(address, port));
+            int result = libc.bind(fd, name.nameAddress(0), name.name(0, wanted));
+            if (result >= 0) {
+                result = libc.getsockname(fd, name.nameAddress(0), name.nameBytesAddress(0));
             }
-            result = libc.getsockname(fd, names.nameAddress(0), names.nameBytesAddress(0));
             if (result < 0) {
-                throw failed(route + 1, result);
+                throw failed(address, port, result);
             }
-            return names.source(0, addresses).port();
+            return name.source(0, 0, addresses).port();
         }
 
         /** Closes what was opened: the next look at the system needs a file itself. */
-        private NetSetupException failed(int opened, int result) {
+        private NetSetupException failed(InetAddress address, int port, int result) {
             closeAll();
-            InetSocketAddress address = new InetSocketAddress(bind, options.udpPort());
-            int wanted = options.routes() + 2;
+            int wanted = planes.size() * (options.routes() + 1) + 1;
             return new NetSetupException(
-                    SocketTexts.cannotBind(address, opened, wanted, libc.text(-result)));
+                    SocketTexts.cannotBind(
+                            new InetSocketAddress(address, port),
+                            fds.size(),
+                            wanted,
+                            libc.text(-result)));
         }
 
         /** A feature counts when every socket accepts it; {@code option} names it in a warning. */

@@ -229,18 +229,19 @@ final class MessageArray {
     }
 
     /** The sender of message {@code i}, or the address that getsockname wrote there. */
-    NetAddress source(int i, InternedAddresses addresses) {
+    NetAddress source(int i, int plane, InternedAddresses addresses) {
         int at = nameAt(i);
         int port = Short.reverseBytes(memory.get(JAVA_SHORT, at + 2)) & 0xFFFF;
         if (memory.get(JAVA_SHORT, at) == Libc.AF_INET) {
             int ip = Integer.reverseBytes(memory.get(JAVA_INT, at + 4));
-            return addresses.of(0, NetAddress.V4_MAPPED | (ip & 0xFFFF_FFFFL), port, 0);
+            return addresses.of(0, NetAddress.V4_MAPPED | (ip & 0xFFFF_FFFFL), port, 0, plane);
         }
         return addresses.of(
                 Long.reverseBytes(memory.get(JAVA_LONG, at + 8)),
                 Long.reverseBytes(memory.get(JAVA_LONG, at + 16)),
                 port,
-                memory.get(JAVA_INT, at + 24));
+                memory.get(JAVA_INT, at + 24),
+                plane);
     }
 
     // For bind and getsockname

@@ -60,7 +60,8 @@ final class NioPort implements Port {
 
     private final DatagramChannel[] channels;
     private final int[] routePorts;
-    private final InetSocketAddress localAddress;
+    private final int stride;
+    private final List<InetSocketAddress> localAddresses;
     private final Selector selector;
     private final List<String> warnings;
     private final int receiveBufferBytes;
@@ -68,8 +69,8 @@ final class NioPort implements Port {
 
     private final PacketMemory slot;
     private final ByteBuffer slotView;
-    private final AddressCache sources = new AddressCache(CACHE_ENTRIES);
-    private final AddressCache targets = new AddressCache(CACHE_ENTRIES);
+    private final AddressCache[] sources;
+    private final AddressCache targets = new AddressCache(CACHE_ENTRIES, 0);
     private final Consumer<SelectionKey> onReady = this::noteReady;
     private final int[] readyPaths;
     private final PortCounters counters = new PortCounters();
@@ -116,8 +117,16 @@ final class NioPort implements Port {
             this.warnings.add(
                     "this system cannot forbid IP fragments: a loss costs more than one packet");
         }
-        localAddress = (InetSocketAddress) channels[0].getLocalAddress();
-        channels[0].setOption(StandardSocketOptions.SO_RCVBUF, bufferBytes);
+        stride = options.routes() + 1;
+        sources = new AddressCache[n / stride];
+        List<InetSocketAddress> addresses = new ArrayList<>();
+        for (int plane = 0; plane < sources.length; plane++) {
+            DatagramChannel own = channels[plane * stride];
+            own.setOption(StandardSocketOptions.SO_RCVBUF, bufferBytes);
+            addresses.add((InetSocketAddress) own.getLocalAddress());
+            sources[plane] = new AddressCache(CACHE_ENTRIES, plane);
+        }
+        localAddresses = List.copyOf(addresses);
         receiveBufferBytes = channels[0].getOption(StandardSocketOptions.SO_RCVBUF);
         sendBufferBytes = channels[0].getOption(StandardSocketOptions.SO_SNDBUF);
         SocketTexts.warnIfSmall(this.warnings, receiveBufferBytes, sendBufferBytes);
@@ -130,19 +139,25 @@ final class NioPort implements Port {
      * @throws NetSetupException when an address cannot be bound
      */
     static NioPort open(PortOptions options, List<String> warnings) {
-        InetAddress address = options.bind();
-        InetSocketAddress bind =
-                address == null
-                        ? new InetSocketAddress(options.udpPort())
-                        : new InetSocketAddress(address, options.udpPort());
+        List<InetAddress> planes =
+                options.planes().isEmpty()
+                        ? List.of(new InetSocketAddress(0).getAddress())
+                        : options.planes();
         Opened opened = new Opened();
         Selector selector = null;
+        InetSocketAddress bind = new InetSocketAddress(planes.getFirst(), options.udpPort());
         try {
             selector = Selector.open();
-            for (int route = 0; route <= options.routes(); route++) {
-                DatagramChannel channel = DatagramChannel.open();
-                opened.channels.add(channel);
-                channel.bind(route == 0 ? bind : new InetSocketAddress(bind.getAddress(), 0));
+            int port = options.udpPort();
+            for (InetAddress plane : planes) {
+                for (int route = 0; route <= options.routes(); route++) {
+                    bind = new InetSocketAddress(plane, route == 0 ? port : 0);
+                    DatagramChannel channel = DatagramChannel.open();
+                    opened.channels.add(channel);
+                    channel.bind(bind);
+                }
+                // All planes have the same port, so that a peer needs to know but one.
+                port = opened.channels.getFirst().socket().getLocalPort();
             }
             return new NioPort(opened, selector, options, warnings);
         } catch (IOException | UnsupportedAddressTypeException e) {
@@ -153,7 +168,7 @@ final class NioPort implements Port {
                     SocketTexts.cannotBind(
                             bind,
                             opened.channels.size(),
-                            options.routes() + 1 + SELECTOR_FILES,
+                            planes.size() * (options.routes() + 1) + SELECTOR_FILES,
                             reason),
                     e);
         }
@@ -169,18 +184,13 @@ final class NioPort implements Port {
     }
 
     @Override
-    public InetSocketAddress localAddress() {
-        return localAddress;
+    public List<InetSocketAddress> localAddresses() {
+        return localAddresses;
     }
 
     @Override
-    public int routes() {
-        return channels.length;
-    }
-
-    @Override
-    public int routePort(int route) {
-        return routePorts[route];
+    public int routePort(int plane, int route) {
+        return routePorts[plane * stride + route];
     }
 
     @Override
@@ -195,19 +205,24 @@ final class NioPort implements Port {
 
     @Override
     public int receive(DatagramSink sink, int datagramsMax) {
-        int n = drain(channels[0], sink, datagramsMax);
+        int n = 0;
+        for (int plane = 0; plane < sources.length; plane++) {
+            n += drain(plane * stride, sink, datagramsMax);
+        }
         long nowNs = System.nanoTime();
         if (nowNs - pathLookNs >= PATH_LOOK_NS) {
             pathLookNs = nowNs;
             select(0);
         }
         while (readyPathCount > 0) {
-            n += drain(channels[readyPaths[--readyPathCount]], sink, PATH_DATAGRAMS_MAX);
+            n += drain(readyPaths[--readyPathCount], sink, PATH_DATAGRAMS_MAX);
         }
         return n;
     }
 
-    private int drain(DatagramChannel channel, DatagramSink sink, int datagramsMax) {
+    private int drain(int index, DatagramSink sink, int datagramsMax) {
+        DatagramChannel channel = channels[index];
+        int plane = index / stride;
         int n = 0;
         long nowNs = 0;
         for (int i = 0; i < datagramsMax; i++) {
@@ -235,19 +250,19 @@ final class NioPort implements Port {
             counters.add(PortCounters.RX_CALLS, 1);
             counters.add(PortCounters.RX_DATAGRAMS, 1);
             counters.add(PortCounters.RX_BYTES, bytes);
-            sink.onDatagram(nowNs, slot, 0, bytes, sourceOf(from), false);
+            sink.onDatagram(nowNs, slot, 0, bytes, sourceOf(from, plane), false);
         }
         return n;
     }
 
     /** The JDK gives the same object as long as the sender is the same. */
     @SuppressWarnings("ReferenceEquality") // equality would not see zones
-    private NetAddress sourceOf(InetSocketAddress from) {
+    private NetAddress sourceOf(InetSocketAddress from, int plane) {
         NetAddress last = lastSource;
-        if (from == lastSocket && last != null) {
+        if (from == lastSocket && last != null && last.plane() == plane) {
             return last;
         }
-        NetAddress source = sources.addressOf(from);
+        NetAddress source = sources[plane].addressOf(from);
         lastSocket = from;
         lastSource = source;
         return source;
@@ -259,7 +274,8 @@ final class NioPort implements Port {
         int sent = 0;
         for (int run = 0; run < batch.runs(); run++) {
             InetSocketAddress to = targets.socketOf(batch.destination(run));
-            DatagramChannel channel = channels[batch.route(run)];
+            int plane = batch.destination(run).plane();
+            DatagramChannel channel = channels[plane * stride + batch.route(run)];
             int segment = batch.segmentBytes(run);
             int at = batch.offset(run);
             int end = at + batch.bytes(run);
@@ -331,7 +347,7 @@ final class NioPort implements Port {
 
     private void noteReady(SelectionKey key) {
         int route = (Integer) key.attachment();
-        if (route == 0 || readyPathCount == readyPaths.length) {
+        if (route % stride == 0 || readyPathCount == readyPaths.length) {
             return;
         }
         readyPaths[readyPathCount++] = route;

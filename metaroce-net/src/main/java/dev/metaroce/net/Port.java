@@ -1,5 +1,6 @@
 package dev.metaroce.net;
 
+import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.TxBatch;
 
 import java.net.InetSocketAddress;
@@ -7,7 +8,9 @@ import java.util.List;
 
 /**
  * UDP sockets for one engine: the device's own socket (route 0), to which peers send, and path
- * sockets (routes 1..n) on ports of their own, from which the network may pick different ways.
+ * sockets (routes 1..n) on ports of their own, from which the network may pick different ways. With
+ * several planes, that is local addresses, each has such a set; {@link NetAddress#plane} tells from
+ * which one a peer is reached.
  *
  * <p>Owner: one thread calls {@link #receive}, {@link #send} and {@link #await}. Any thread may
  * call {@link #wakeup}, {@link #stats}, {@link #close} and the queries.
@@ -42,18 +45,19 @@ sealed interface Port extends AutoCloseable permits NioPort, LinuxPort {
         };
     }
 
-    /** Address and port of the device's socket; the wildcard address if it was bound to that. */
-    InetSocketAddress localAddress();
-
-    /** Sending sockets: the device's own and the path sockets. */
-    int routes();
+    /**
+     * Address and port of the device's socket of each plane; the wildcard address if it was bound
+     * to that.
+     */
+    List<InetSocketAddress> localAddresses();
 
     /**
      * UDP source port of a route.
      *
+     * @param plane index in {@link #localAddresses}
      * @param route 0 for the device's own socket, 1.. for path sockets
      */
-    int routePort(int route);
+    int routePort(int plane, int route);
 
     /** One line each for what this machine grants less of than wanted. */
     List<String> warnings();

@@ -1,15 +1,15 @@
 package dev.metaroce.net;
 
-import org.jspecify.annotations.Nullable;
-
 import java.net.InetAddress;
+import java.util.List;
 
 /**
  * How to open the sockets of a device.
  *
- * @param bind the address to bind; null for all of them, IPv4 and IPv6
- * @param udpPort of the device's own socket, 0..65535; 0 takes any free one
- * @param routes path sockets beside the device's own, 0..1024
+ * @param planes the addresses to bind, all of one family, each with sockets of its own; empty for
+ *     one set of sockets on all addresses, IPv4 and IPv6
+ * @param udpPort of the device's own socket of each plane, 0..65535; 0 takes any free one
+ * @param routes path sockets of each plane beside the device's own, 0..1024
  * @param bufferBytes size asked for each socket buffer
  * @param kind by which means
  * @param gso let the kernel cut large buffers into datagrams (UDP_SEGMENT); Linux sockets only
@@ -20,7 +20,7 @@ import java.net.InetAddress;
  *     measurements of its cost, between two ends that both do so
  */
 record PortOptions(
-        @Nullable InetAddress bind,
+        List<InetAddress> planes,
         int udpPort,
         int routes,
         int bufferBytes,

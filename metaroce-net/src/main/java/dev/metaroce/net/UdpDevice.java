@@ -7,8 +7,6 @@ import dev.metaroce.util.Rng;
 import dev.metaroce.verbs.RdmaDevice;
 import dev.metaroce.wire.NetAddress;
 
-import org.jspecify.annotations.Nullable;
-
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.security.SecureRandom;
@@ -58,10 +56,8 @@ public final class UdpDevice implements AutoCloseable {
      *     one line for the user
      */
     public static UdpDevice open(DeviceOptions options) {
-        InetAddress bind =
-                options.bindHost().isEmpty() ? null : Addresses.resolveHost(options.bindHost())[0];
         List<String> warnings = new ArrayList<>();
-        Port port = Port.open(portOptions(options, bind));
+        Port port = Port.open(portOptions(options));
         try {
             DeviceLimits limits = fitLimits(options, port, warnings);
             Engine engine = newEngine(options, limits);
@@ -75,9 +71,20 @@ public final class UdpDevice implements AutoCloseable {
         }
     }
 
-    private static PortOptions portOptions(DeviceOptions options, @Nullable InetAddress bind) {
+    private static PortOptions portOptions(DeviceOptions options) {
+        List<InetAddress> planes = new ArrayList<>();
+        for (String host : options.bindHosts()) {
+            planes.add(Addresses.resolveHost(host)[0]);
+        }
+        boolean mixed = planes.stream().map(Object::getClass).distinct().count() > 1;
+        if (mixed || planes.stream().distinct().count() < planes.size()) {
+            throw new NetSetupException(
+                    "cannot bind "
+                            + String.join(", ", options.bindHosts())
+                            + ": give different addresses, all IPv4 or all IPv6");
+        }
         return new PortOptions(
-                bind,
+                planes,
                 options.port(),
                 options.limits().routes(),
                 options.socketBufferBytes(),
@@ -92,8 +99,11 @@ public final class UdpDevice implements AutoCloseable {
     /** The limits asked for, lowered to what links and socket buffers can carry. */
     private static DeviceLimits fitLimits(DeviceOptions options, Port port, List<String> warnings) {
         DeviceLimits asked = options.limits();
-        InetAddress local = port.localAddress().getAddress();
-        int carried = Addresses.payloadMtuOfLocal(local);
+        InetAddress local = port.localAddresses().getFirst().getAddress();
+        int carried = Addresses.PAYLOAD_BYTES_MAX;
+        for (InetSocketAddress plane : port.localAddresses()) {
+            carried = Math.min(carried, Addresses.payloadMtuOfLocal(plane.getAddress()));
+        }
         if (!options.targetHint().isEmpty()) {
             try {
                 InetAddress target = Addresses.resolveHost(options.targetHint())[0];
@@ -145,7 +155,12 @@ public final class UdpDevice implements AutoCloseable {
 
     /** Address and port of the device; the wildcard address if it was bound to that. */
     public InetSocketAddress localAddress() {
-        return port.localAddress();
+        return port.localAddresses().getFirst();
+    }
+
+    /** Address and port of each plane; one when the device is bound to one address or to all. */
+    public List<InetSocketAddress> localAddresses() {
+        return port.localAddresses();
     }
 
     public DriveMode driveMode() {
@@ -153,13 +168,13 @@ public final class UdpDevice implements AutoCloseable {
     }
 
     /**
-     * UDP source port of a route.
+     * UDP source port of a route of the first plane.
      *
      * @param route 0 for the device's own socket, 1..{@code rdma().limits().routes()} for the
      *     others
      */
     public int routePort(int route) {
-        return port.routePort(route);
+        return port.routePort(0, route);
     }
 
     /** What the sockets did since the device was opened. */
@@ -188,6 +203,25 @@ public final class UdpDevice implements AutoCloseable {
      */
     public static NetAddress resolve(String hostPort, int defaultPort) {
         return Addresses.toNetAddress(Addresses.resolve(hostPort, defaultPort));
+    }
+
+    /**
+     * The address a user wrote, for {@code RdmaDevice.connect}, on the plane whose own address the
+     * route to the target has; on the first plane when it has none of them.
+     *
+     * @throws IllegalArgumentException when the text is not an address with or without port
+     * @throws NetSetupException when the host is unknown or the address needs a zone
+     */
+    public NetAddress address(String hostPort, int defaultPort) {
+        InetSocketAddress target = Addresses.resolve(hostPort, defaultPort);
+        NetAddress address = Addresses.toNetAddress(target);
+        InetAddress source = Addresses.sourceTowards(target.getAddress());
+        for (int plane = 0; plane < localAddresses().size(); plane++) {
+            if (localAddresses().get(plane).getAddress().equals(source)) {
+                return address.onPlane(plane);
+            }
+        }
+        return address;
     }
 
     /** Stops the driver and closes the sockets; a second call does nothing. */

@@ -90,7 +90,7 @@ public final class UdpDriver implements Driver {
         idleStrategy = options.idle();
         spinNs = options.spinNs();
         sleepNsMax = options.sleepNsMax();
-        this.name = "metaroce-" + port.localAddress().getPort();
+        this.name = "metaroce-" + port.localAddresses().getFirst().getPort();
         this.sink = engine::onDatagram;
         PacketMemory memory = PacketMemory.allocate(TX_BATCH_BYTES, options.checksums());
         batch = new TxBatch(memory, TX_RUNS_MAX, TX_RUN_PACKETS_MAX);
@@ -123,11 +123,25 @@ public final class UdpDriver implements Driver {
         }
     }
 
-    /** One round of everything; returns what moved, 0 when there was nothing to do. */
+    /**
+     * One round of everything; returns what moved, 0 when there was nothing to do. Receiving comes
+     * last, so that an application which answers a message does so before the engine acknowledges
+     * it.
+     */
     private int turn() {
-        int moved = engine.drainPosted(System.nanoTime());
-        moved += port.receive(sink, RX_DATAGRAMS_MAX);
+        int moved = transmit() + port.receive(sink, RX_DATAGRAMS_MAX);
+        if (moved > 0) {
+            idle = false;
+        } else if (!idle) {
+            idle = true;
+            idleSinceNs = System.nanoTime();
+        }
+        return moved;
+    }
+
+    private int transmit() {
         long nowNs = System.nanoTime();
+        int moved = engine.drainPosted(nowNs);
         if (untilDeadlineNs(nowNs) <= 0) {
             engine.onTimeout(nowNs);
             moved++;
@@ -141,12 +155,6 @@ public final class UdpDriver implements Driver {
             port.send(batch);
             moved += packets;
             nowNs = System.nanoTime();
-        }
-        if (moved > 0) {
-            idle = false;
-        } else if (!idle) {
-            idle = true;
-            idleSinceNs = nowNs;
         }
         return moved;
     }
@@ -211,11 +219,11 @@ public final class UdpDriver implements Driver {
         checkAlive();
         return switch (mode) {
             case THREAD -> 0;
-            case INLINE -> inlineTurn();
+            case INLINE -> inline(false);
         };
     }
 
-    private int inlineTurn() {
+    private int inline(boolean transmitOnly) {
         if (OWNER.getAcquire(this) != Thread.currentThread()) {
             claim();
         }
@@ -225,7 +233,7 @@ public final class UdpDriver implements Driver {
         }
         inTurn = true;
         try {
-            return turn();
+            return transmitOnly ? transmit() : turn();
         } catch (Throwable t) {
             fail(t);
             port.close();
@@ -275,6 +283,9 @@ public final class UdpDriver implements Driver {
                 rest(Math.min(leftNs, MS));
             }
         }
+        // Whoever waited may not come again for long: what the peer waits for goes out now.
+        checkAlive();
+        inline(true);
         return true;
     }
 

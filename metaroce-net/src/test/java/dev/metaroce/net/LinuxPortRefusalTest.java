@@ -39,7 +39,7 @@ class LinuxPortRefusalTest {
     }
 
     private void append(Port to, int packets, int firstNumber) {
-        NetAddress address = Addresses.toNetAddress(to.localAddress());
+        NetAddress address = Addresses.toNetAddress(to.localAddresses().getFirst());
         for (int i = 0; i < packets; i++) {
             int at = batch.append(address, 1, true, 1000);
             batch.memory().put32(at, firstNumber + i);
@@ -72,7 +72,7 @@ class LinuxPortRefusalTest {
         assertThat(a.warnings())
                 .containsExactly(
                         "UDP segmentation offload refused towards "
-                                + Addresses.toNetAddress(b.localAddress())
+                                + Addresses.toNetAddress(b.localAddresses().getFirst())
                                 + " ("
                                 + libc.text(errno)
                                 + "): off for there");
@@ -109,7 +109,7 @@ class LinuxPortRefusalTest {
         Port b = open(new NativeLibc());
         libc.refuseSegments(Libc.EINVAL);
         append(b, 1, 0);
-        int at = batch.append(Addresses.toNetAddress(b.localAddress()), 1, true, 2000);
+        int at = batch.append(Addresses.toNetAddress(b.localAddresses().getFirst()), 1, true, 2000);
         batch.memory().put32(at, 1);
         append(b, 3, 2);
         assertThat(batch.runs()).isEqualTo(3);
@@ -239,7 +239,7 @@ class LinuxPortRefusalTest {
                         TestPorts.options(new InetSocketAddress("127.0.0.1", 0), 0, 4 << 20), libc);
         PortCounters counters = new PortCounters();
         LinuxReceiver receiver = new LinuxReceiver(libc, counters, false, true, messagesPerCall);
-        NetAddress to = Addresses.toNetAddress(b.localAddress);
+        NetAddress to = Addresses.toNetAddress(b.localAddresses.getFirst());
         int sent = 0;
         while (sent < 10_000) {
             batch.clear();
@@ -251,7 +251,7 @@ class LinuxPortRefusalTest {
             assertThat(
                             Until.holds(
                                     () ->
-                                            receiver.drain(b.fds[0], sink, 64) >= 0
+                                            receiver.drain(b.fds[0], 0, sink, 64) >= 0
                                                     && sink.datagrams.size() == expected))
                     .isTrue();
         }
@@ -262,7 +262,7 @@ class LinuxPortRefusalTest {
         assertThat(
                         Until.holds(
                                 () ->
-                                        receiver.drain(b.fds[0], sink, 64) >= 0
+                                        receiver.drain(b.fds[0], 0, sink, 64) >= 0
                                                 && sink.datagrams.size() == 10_002))
                 .isTrue();
 

@@ -46,7 +46,8 @@ class LinuxPortTest extends PortContract {
         RecordingSink sink = new RecordingSink();
         try (Port port = open(TestPorts.wildcard(0, 1 << 20));
                 DatagramChannel sender = DatagramChannel.open(familyOf(host))) {
-            InetSocketAddress to = new InetSocketAddress(host, port.localAddress().getPort());
+            InetSocketAddress to =
+                    new InetSocketAddress(host, port.localAddresses().getFirst().getPort());
             // the four values of the ECN field (RFC 3168), with a DSCP beside them
             for (int ecn = 0; ecn < 4; ecn++) {
                 sender.setOption(StandardSocketOptions.IP_TOS, 10 << 2 | ecn);

@@ -14,7 +14,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.lang.management.ManagementFactory;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
+import java.util.List;
 
 /** What every kind of port does; each kind runs all of it. */
 abstract class PortContract {
@@ -36,7 +39,7 @@ abstract class PortContract {
     }
 
     private static NetAddress addressOf(Port port) {
-        return Addresses.toNetAddress(port.localAddress());
+        return Addresses.toNetAddress(port.localAddresses().getFirst());
     }
 
     private static void append(TxBatch batch, NetAddress to, int route, int number, int bytes) {
@@ -73,7 +76,7 @@ abstract class PortContract {
             assertThat(bytes[3]).isEqualTo((byte) i);
             assertThat(bytes[bytes.length - 1]).isEqualTo((byte) i);
             assertThat(sink.sources.get(i))
-                    .isEqualTo(NetAddress.ofIpv4(0x7F00_0001, a.routePort(i < 6 ? 2 : 0)));
+                    .isEqualTo(NetAddress.ofIpv4(0x7F00_0001, a.routePort(0, i < 6 ? 2 : 0)));
         }
         assertThat(sink.sources.get(1)).isSameAs(sink.sources.get(0));
         assertThat(a.stats().txDatagrams()).isEqualTo(7);
@@ -117,9 +120,9 @@ abstract class PortContract {
     void emptyDatagramsAreHandedOn_X02() {
         try (Peer peer = new Peer()) {
             for (int i = 0; i < 10; i++) {
-                peer.send(new byte[0], b.localAddress());
+                peer.send(new byte[0], b.localAddresses().getFirst());
             }
-            peer.send(Peer.numbered(1, 4), b.localAddress());
+            peer.send(Peer.numbered(1, 4), b.localAddresses().getFirst());
 
             assertThat(Until.holds(() -> b.receive(sink, 3) >= 0 && sink.datagrams.size() == 11))
                     .isTrue();
@@ -145,7 +148,7 @@ abstract class PortContract {
     void pathSocketsAreReadToo() {
         // a busy driver never selects: the port must look by itself now and then
         try (Peer peer = new Peer()) {
-            peer.send(Peer.numbered(77, 4), loopback(b.routePort(3)));
+            peer.send(Peer.numbered(77, 4), loopback(b.routePort(0, 3)));
 
             assertThat(Until.holds(() -> b.receive(sink, 64) == 1)).isTrue();
         }
@@ -155,7 +158,7 @@ abstract class PortContract {
     @Test
     void aSelectThatSawAPathSocketMakesTheNextReceiveReadIt() {
         try (Peer peer = new Peer()) {
-            peer.send(Peer.numbered(78, 4), loopback(b.routePort(1)));
+            peer.send(Peer.numbered(78, 4), loopback(b.routePort(0, 1)));
             assertThat(Until.holds(() -> b.await(100_000_000))).isTrue();
 
             assertThat(b.receive(sink, 64)).isEqualTo(1);
@@ -187,7 +190,7 @@ abstract class PortContract {
     @ValueSource(strings = {"::1", "127.0.0.1"})
     void aWildcardPortServesBothFamilies_I04(String host) {
         try (Port any = open(TestPorts.wildcard(1, 1 << 20))) {
-            int port = any.localAddress().getPort();
+            int port = any.localAddresses().getFirst().getPort();
             try (Peer peer = new Peer(new InetSocketAddress(host, 0))) {
                 peer.send(Peer.numbered(1, 4), new InetSocketAddress(host, port));
                 assertThat(Until.holds(() -> any.receive(sink, 64) == 1)).isTrue();
@@ -196,7 +199,7 @@ abstract class PortContract {
                 any.send(batch);
 
                 assertThat(peer.has(1)).isTrue();
-                assertThat(peer.got.get(0).from().getPort()).isEqualTo(any.routePort(1));
+                assertThat(peer.got.get(0).from().getPort()).isEqualTo(any.routePort(0, 1));
                 assertThat(peer.numbers()).containsExactly(5);
             }
         }
@@ -214,14 +217,51 @@ abstract class PortContract {
                     .isTrue();
             for (int route = 0; route <= 2; route++) {
                 assertThat(sink.sources.get(route))
-                        .isEqualTo(NetAddress.ofIpv4(0x7F00_0003, exact.routePort(route)));
+                        .isEqualTo(NetAddress.ofIpv4(0x7F00_0003, exact.routePort(0, route)));
             }
         }
     }
 
     @Test
+    void everyPlaneReceivesAndAnswersFromItsOwnAddress() throws UnknownHostException {
+        List<InetAddress> planes =
+                List.of(InetAddress.getByName("127.0.0.4"), InetAddress.getByName("127.0.0.5"));
+        try (Port port = open(TestPorts.planes(planes, 2, 1 << 20));
+                Peer peer = new Peer()) {
+            assertThat(port.localAddresses()).hasSize(2);
+            for (int plane = 0; plane < 2; plane++) {
+                InetSocketAddress address = port.localAddresses().get(plane);
+                assertThat(address.getPort()).isEqualTo(port.routePort(0, 0));
+                peer.send(Peer.numbered(plane, 4), address);
+                int expected = plane + 1;
+                assertThat(Until.holds(() -> port.receive(sink, 64) >= 0 && count() == expected))
+                        .isTrue();
+                assertThat(sink.sources.get(plane).plane()).isEqualTo(plane);
+            }
+            // an answer each over the device's own socket and over a path socket, in one batch
+            for (int plane = 0; plane < 2; plane++) {
+                append(batch, sink.sources.get(plane), 0, plane, 64);
+                append(batch, sink.sources.get(plane), 2, plane, 64);
+            }
+            port.send(batch);
+
+            assertThat(peer.has(4)).isTrue();
+            for (Peer.Got got : peer.got) {
+                int plane = got.number();
+                assertThat(got.from().getAddress()).isEqualTo(planes.get(plane));
+                assertThat(got.from().getPort())
+                        .isIn(port.routePort(plane, 0), port.routePort(plane, 2));
+            }
+        }
+    }
+
+    private int count() {
+        return sink.datagrams.size();
+    }
+
+    @Test
     void aTakenPortIsNamedWithAddressCauseAndAdvice_I02() {
-        int taken = a.localAddress().getPort();
+        int taken = a.localAddresses().getFirst().getPort();
 
         assertThatThrownBy(() -> open(loopback(taken), 1, 1 << 20))
                 .isInstanceOf(NetSetupException.class)
@@ -245,7 +285,7 @@ abstract class PortContract {
 
     @Test
     void thePortIsFreeAgainAfterClose_C10() {
-        InetSocketAddress address = a.localAddress();
+        InetSocketAddress address = a.localAddresses().getFirst();
         a.close();
         a.close();
         assertThat(a.isOpen()).isFalse();
@@ -254,7 +294,7 @@ abstract class PortContract {
         assertThat(a.send(batch)).isZero();
 
         try (Port again = open(address, 0, 1 << 20)) {
-            assertThat(again.localAddress()).isEqualTo(address);
+            assertThat(again.localAddresses().getFirst()).isEqualTo(address);
         }
     }
 

@@ -1,6 +1,8 @@
 package dev.metaroce.net;
 
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.util.List;
 
 /** Options of ports for tests: every feature on. */
 final class TestPorts {
@@ -8,7 +10,7 @@ final class TestPorts {
 
     static PortOptions options(InetSocketAddress bind, int routes, int bufferBytes) {
         return new PortOptions(
-                bind.getAddress(),
+                List.of(bind.getAddress()),
                 bind.getPort(),
                 routes,
                 bufferBytes,
@@ -22,13 +24,18 @@ final class TestPorts {
 
     static PortOptions wildcard(int routes, int bufferBytes) {
         return new PortOptions(
-                null, 0, routes, bufferBytes, SocketKind.AUTO, true, true, true, 0, true);
+                List.of(), 0, routes, bufferBytes, SocketKind.AUTO, true, true, true, 0, true);
+    }
+
+    static PortOptions planes(List<InetAddress> planes, int routes, int bufferBytes) {
+        return new PortOptions(
+                planes, 0, routes, bufferBytes, SocketKind.AUTO, true, true, true, 0, true);
     }
 
     /** The same without any offload and without congestion marks. */
     static PortOptions plain(PortOptions o) {
         return new PortOptions(
-                o.bind(),
+                o.planes(),
                 o.udpPort(),
                 o.routes(),
                 o.bufferBytes(),
