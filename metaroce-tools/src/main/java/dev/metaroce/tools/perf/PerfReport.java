@@ -118,11 +118,11 @@ final class PerfReport {
     void interval(Interval i) {
         if (out != null) {
             out.line(
-                    "   %8.2f - %8.2f s %12s %12.2f %s %12s Mpps %8d resent",
+                    "   %8.2f - %8.2f s %12s %12s %s %12s Mpps %8d resent",
                     i.fromS(),
                     i.toS(),
                     Terminal.bytes(i.bytes()),
-                    gbits ? i.bwGbps() : i.bwMibS(),
+                    bandwidth(gbits ? i.bwGbps() : i.bwMibS()),
                     gbits ? "Gb/sec" : "MiB/sec",
                     rate(i.msgRateMpps()),
                     i.retransmittedPackets());
@@ -169,15 +169,21 @@ final class PerfReport {
         BandwidthRow r = direction.figures();
         if (out != null) {
             out.line(
-                    " %-10s %-14d %-18.2f  %-20.2f  %-15s %-14d %.3f",
+                    " %-10s %-14d %-18s  %-20s  %-15s %-14d %.3f",
                     label,
                     r.iterations(),
-                    gbits ? r.bwPeakGbps() : r.bwPeakMibS(),
-                    gbits ? r.bwAverageGbps() : r.bwAverageMibS(),
+                    bandwidth(gbits ? r.bwPeakGbps() : r.bwPeakMibS()),
+                    bandwidth(gbits ? r.bwAverageGbps() : r.bwAverageMibS()),
                     rate(r.msgRateMpps()),
                     direction.traffic().retransmittedPackets(),
                     direction.traffic().retransmittedPercent());
         }
+    }
+
+    /** Two decimals of a small figure would be off by more than a percent. */
+    private static String bandwidth(double value) {
+        String format = value >= 10 ? "%.2f" : value >= 0.01 ? "%.4f" : "%.4e";
+        return String.format(Locale.ROOT, format, value);
     }
 
     /** Few large messages per second must not become 0.000000, or nothing adds up. */
