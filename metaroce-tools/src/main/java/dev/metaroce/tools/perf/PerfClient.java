@@ -359,11 +359,13 @@ final class PerfClient implements AutoCloseable {
         hangUp();
     }
 
+    /** Whoever waits less long for a server does not wait longer for its farewell either. */
     private void hangUp() {
         for (Peer peer : peers) {
             peer.connection.close();
         }
-        drive(() -> peers.stream().allMatch(Peer::hasEnded), GOODBYE_NS);
+        long budgetNs = Math.min(GOODBYE_NS, timeoutNs);
+        drive(() -> peers.stream().allMatch(Peer::hasEnded), budgetNs);
     }
 
     /** Moves packets until the condition holds; false when the time is over before. */

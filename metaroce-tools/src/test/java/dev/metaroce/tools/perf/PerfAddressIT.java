@@ -39,7 +39,8 @@ class PerfAddressIT {
     }
 
     private static InProcess dial(String host, int port) {
-        return InProcess.run("perf", "write-bw", host, "-p", port + "", "-n", "50", "--json");
+        String line = "perf write-bw -n 50 --warm-up 0 --json -p " + port + " " + host;
+        return InProcess.run(line.split(" "));
     }
 
     @Test
@@ -77,7 +78,7 @@ class PerfAddressIT {
                                 "sh",
                                 "-c",
                                 "test $(cat /proc/sys/net/ipv4/ip_unprivileged_port_start) -gt"
-                                    + " 999"),
+                                        + " 999"),
                 "every port is free for all here");
         // Somewhere that nobody can read.
         Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxr-xr-x"));
@@ -169,7 +170,7 @@ class PerfAddressIT {
     private static Tool dialByName(Path hosts, int port) {
         return Tool.start(
                 List.of("-Djdk.net.hosts.file=" + hosts),
-                List.of("perf", "write-bw", "both.test", "-p", port + "", "-n", "50", "--json"));
+                List.of("perf", "write-bw", "both.test", "-p", port + "", "-n", "9", "--json"));
     }
 
     @ParameterizedTest

@@ -104,25 +104,6 @@ class PerfIT {
         }
     }
 
-    @Test
-    void aSweepHas23RowsOfTheSameKind() {
-        try (Tool run =
-                Runs.perf("write-bw", "--self", "--json", "-a", "-n", "20", BRIEF[0], BRIEF[1])) {
-            assertThat(run.awaitExit(150)).as(run::toString).isZero();
-            JsonNode rows = Runs.document(run.out()).get("results");
-
-            assertThat(rows).hasSize(23);
-            long bytes = 2;
-            for (JsonNode row : rows) {
-                assertThat(row.get("message_bytes").asLong()).isEqualTo(bytes);
-                assertThat(row.get("iterations").asLong()).isEqualTo(20);
-                assertThat(row.get("data_intact").asBoolean()).isTrue();
-                Runs.assertAddsUp(row);
-                bytes *= 2;
-            }
-        }
-    }
-
     @ParameterizedTest
     @ValueSource(strings = {"write-bw", "send-lat"})
     void aTimedRunEndsWhenItsTimeIsOver(String test) {
