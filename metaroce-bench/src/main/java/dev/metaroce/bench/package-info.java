@@ -1,4 +1,4 @@
-/** JMH benchmarks of the hot path. */
+/** JMH benchmarks of the hot path, and the figures of comparisons with other transports. */
 @NullMarked
 package dev.metaroce.bench;
 

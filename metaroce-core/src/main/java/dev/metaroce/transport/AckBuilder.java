@@ -102,6 +102,11 @@ final class AckBuilder {
         nakCount++;
     }
 
+    /** True when answers are waiting to be sent. */
+    boolean isOwing() {
+        return nakCount > 0 || dueCount > 0;
+    }
+
     /** Appends owed answers while the batch has room; returns the packets appended. */
     int pollTransmit(long nowNs, TxBatch batch) {
         int sent = 0;

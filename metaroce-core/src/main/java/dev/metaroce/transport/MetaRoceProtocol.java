@@ -30,6 +30,7 @@ public final class MetaRoceProtocol {
     private final Requester requester;
     private final Completer completer;
     private final ControlWriter control;
+    private boolean answersMissed;
 
     public MetaRoceProtocol(DeviceState device) {
         this.device = device;
@@ -149,9 +150,12 @@ public final class MetaRoceProtocol {
 
     // Packets out
 
-    /** Appends what may be sent now: answers, control, then data in turns. */
+    /**
+     * Appends what may be sent now: control, data in turns, then answers. An application waits for
+     * data sooner than a sender for acknowledgements; those that find no room are first next time.
+     */
     public int pollTransmit(long nowNs, TxBatch batch) {
-        int sent = acks.pollTransmit(nowNs, batch);
+        int sent = answersMissed ? acks.pollTransmit(nowNs, batch) : 0;
         sent += control.pollTransmit(nowNs, batch);
         while (!device.ready.isEmpty() && batch.hasRoom(largestPacket())) {
             TransportConnection c = device.ready.poll();
@@ -159,6 +163,8 @@ public final class MetaRoceProtocol {
                 sent += serve(nowNs, c, batch);
             }
         }
+        sent += acks.pollTransmit(nowNs, batch);
+        answersMissed = acks.isOwing();
         return sent;
     }
 

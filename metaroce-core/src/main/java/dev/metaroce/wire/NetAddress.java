@@ -8,17 +8,24 @@ package dev.metaroce.wire;
  * @param low lower 64 bits of the IPv6 address
  * @param port UDP port, 0..65535
  * @param scopeId IPv6 zone index, 0 when there is none
+ * @param plane which of its own addresses a device reaches it from, 0 when it has one
  */
-public record NetAddress(long high, long low, int port, int scopeId) {
-    private static final long V4_MAPPED = 0x0000_FFFF_0000_0000L;
+public record NetAddress(long high, long low, int port, int scopeId, int plane) {
+    /** What {@link #low} of a mapped IPv4 address has above its 32 bits. */
+    public static final long V4_MAPPED = 0x0000_FFFF_0000_0000L;
 
     /** An IPv4 address given as its 32 bits. */
     public static NetAddress ofIpv4(int address, int port) {
-        return new NetAddress(0, V4_MAPPED | (address & 0xFFFF_FFFFL), port, 0);
+        return new NetAddress(0, V4_MAPPED | (address & 0xFFFF_FFFFL), port, 0, 0);
     }
 
     public boolean isIpv4() {
         return high == 0 && (low & 0xFFFF_FFFF_0000_0000L) == V4_MAPPED;
+    }
+
+    /** The same address as seen from another address of the device. */
+    public NetAddress onPlane(int other) {
+        return other == plane ? this : new NetAddress(high, low, port, scopeId, other);
     }
 
     /** True when both are the same host, whatever the port. */

@@ -148,7 +148,7 @@ public final class Lab {
                     int route = batch.route(run);
                     NetAddress source =
                             new NetAddress(
-                                    address.high(), address.low(), address.port() + route, 0);
+                                    address.high(), address.low(), address.port() + route, 0, 0);
                     launch(new Packet(this, source, batch.destination(run), route, bytes));
                 }
             }

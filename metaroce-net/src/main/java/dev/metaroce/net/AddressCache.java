@@ -17,6 +17,7 @@ import java.net.InetSocketAddress;
 final class AddressCache {
     private static final int WAYS = 4;
 
+    private final int plane;
     private final int setMask;
     private final @Nullable InetSocketAddress[] sockets;
     private final @Nullable NetAddress[] addresses;
@@ -25,8 +26,10 @@ final class AddressCache {
 
     /**
      * @param entries a power of two, at least {@value #WAYS}
+     * @param plane of the engine addresses
      */
-    AddressCache(int entries) {
+    AddressCache(int entries, int plane) {
+        this.plane = plane;
         setMask = entries / WAYS - 1;
         sockets = new InetSocketAddress[entries];
         addresses = new NetAddress[entries];
@@ -52,7 +55,7 @@ final class AddressCache {
                 return address;
             }
         }
-        NetAddress address = Addresses.toNetAddress(socket);
+        NetAddress address = Addresses.toNetAddress(socket).onPlane(plane);
         put(set, socket, address);
         return address;
     }

@@ -57,7 +57,7 @@ public final class Addresses {
         ByteBuffer bytes = ByteBuffer.wrap(address.getAddress());
         if (address instanceof Inet6Address six) {
             return new NetAddress(
-                    bytes.getLong(), bytes.getLong(), socketAddress.getPort(), scopeOf(six));
+                    bytes.getLong(), bytes.getLong(), socketAddress.getPort(), scopeOf(six), 0);
         }
         return NetAddress.ofIpv4(bytes.getInt(), socketAddress.getPort());
     }
@@ -276,10 +276,22 @@ public final class Addresses {
      * @throws NetSetupException when there is no route
      */
     static @Nullable NetworkInterface interfaceTowards(InetAddress target) {
+        try {
+            return NetworkInterface.getByInetAddress(sourceTowards(target));
+        } catch (SocketException e) {
+            return null;
+        }
+    }
+
+    /**
+     * The own address that the route to {@code target} gives a sender.
+     *
+     * @throws NetSetupException when there is no route
+     */
+    static InetAddress sourceTowards(InetAddress target) {
         try (DatagramChannel probe = DatagramChannel.open()) {
             probe.connect(new InetSocketAddress(target, DISCARD_PORT));
-            InetSocketAddress local = (InetSocketAddress) probe.getLocalAddress();
-            return NetworkInterface.getByInetAddress(local.getAddress());
+            return ((InetSocketAddress) probe.getLocalAddress()).getAddress();
         } catch (IOException e) {
             throw new NetSetupException(
                     "no route to "

@@ -3,6 +3,9 @@ package dev.metaroce.net;
 import dev.metaroce.event.EventSink;
 import dev.metaroce.transport.DeviceLimits;
 
+import java.util.Arrays;
+import java.util.List;
+
 /**
  * How to open a {@link UdpDevice}. Immutable.
  *
@@ -11,7 +14,7 @@ import dev.metaroce.transport.DeviceLimits;
  * }</pre>
  */
 public final class DeviceOptions {
-    private final String bindHost;
+    private final List<String> bindHosts;
     private final int port;
     private final String targetHint;
     private final DeviceLimits limits;
@@ -20,11 +23,18 @@ public final class DeviceOptions {
     private final boolean seeded;
     private final long seed;
     private final int socketBufferBytes;
+    private final SocketKind sockets;
+    private final boolean gso;
+    private final boolean gro;
+    private final boolean ecn;
+    private final int dscp;
+    private final boolean checksums;
+    private final IdleStrategy idle;
     private final long spinNs;
     private final long sleepNsMax;
 
     private DeviceOptions(Builder from) {
-        bindHost = from.bindHost;
+        bindHosts = from.bindHosts;
         port = from.port;
         targetHint = from.targetHint;
         limits = from.limits;
@@ -33,6 +43,13 @@ public final class DeviceOptions {
         seeded = from.seeded;
         seed = from.seed;
         socketBufferBytes = from.socketBufferBytes;
+        sockets = from.sockets;
+        gso = from.gso;
+        gro = from.gro;
+        ecn = from.ecn;
+        dscp = from.dscp;
+        checksums = from.checksums;
+        idle = from.idle;
         spinNs = from.spinNs;
         sleepNsMax = from.sleepNsMax;
     }
@@ -42,9 +59,9 @@ public final class DeviceOptions {
         return new Builder();
     }
 
-    /** Address or name to bind; empty for the wildcard address (IPv4 and IPv6). */
-    public String bindHost() {
-        return bindHost;
+    /** Addresses or names to bind, one per plane; empty for the wildcard (IPv4 and IPv6). */
+    public List<String> bindHosts() {
+        return bindHosts;
     }
 
     /** UDP port, 0..65535; 0 takes any free one. */
@@ -86,6 +103,41 @@ public final class DeviceOptions {
         return socketBufferBytes;
     }
 
+    /** By which means sockets are used. */
+    public SocketKind sockets() {
+        return sockets;
+    }
+
+    /** True unless UDP segmentation offload is switched off. */
+    public boolean gso() {
+        return gso;
+    }
+
+    /** True unless UDP receive offload is switched off. */
+    public boolean gro() {
+        return gro;
+    }
+
+    /** True unless congestion marks are switched off. */
+    public boolean ecn() {
+        return ecn;
+    }
+
+    /** Differentiated services code point of what is sent, 0..63. */
+    public int dscp() {
+        return dscp;
+    }
+
+    /** False when packets carry no CRC, against the specification; see the builder. */
+    public boolean checksums() {
+        return checksums;
+    }
+
+    /** What the driver does when there is nothing to do. */
+    public IdleStrategy idle() {
+        return idle;
+    }
+
     /** How long an idle driver goes on looking before it sleeps, in nanoseconds. */
     public long spinNs() {
         return spinNs;
@@ -107,7 +159,7 @@ public final class DeviceOptions {
         /** Sending sockets beyond one per path, to which a path in trouble can move. */
         private static final int SPARE_ROUTES = 2;
 
-        private String bindHost = "";
+        private List<String> bindHosts = List.of();
         private int port = Addresses.DEFAULT_PORT;
         private String targetHint = "";
         private DeviceLimits limits = DeviceLimits.defaults();
@@ -115,18 +167,26 @@ public final class DeviceOptions {
         private EventSink events = EventSink.NONE;
         private boolean seeded;
         private long seed;
-        private int socketBufferBytes = NioPort.WANTED_BUFFER_BYTES;
+        private int socketBufferBytes = Port.WANTED_BUFFER_BYTES;
+        private SocketKind sockets = SocketKind.AUTO;
+        private boolean gso = true;
+        private boolean gro = true;
+        private boolean ecn = true;
+        private int dscp;
+        private boolean checksums = true;
+        private IdleStrategy idle = IdleStrategy.PARK;
         private long spinNs = SPIN_NS_DEFAULT;
         private long sleepNsMax = SLEEP_NS_DEFAULT;
 
         private Builder() {}
 
         /**
-         * Address or name to bind, without port. Exactly one address of this machine makes the
-         * device answer from there; the default is all of them.
+         * Addresses or names to bind, without port. Exactly one address of this machine makes the
+         * device answer from there; several of one family make it reachable on each, with sockets
+         * of their own (planes). The default is all addresses, with one set of sockets.
          */
-        public Builder bind(String host) {
-            bindHost = host.strip();
+        public Builder bind(String... hosts) {
+            bindHosts = Arrays.stream(hosts).map(String::strip).toList();
             return this;
         }
 
@@ -197,7 +257,56 @@ public final class DeviceOptions {
             return this;
         }
 
-        /** How long an idle driver goes on looking before it sleeps, 0..1 s in nanoseconds. */
+        /** By which means to use sockets; the default is the best that works here. */
+        public Builder sockets(SocketKind value) {
+            sockets = value;
+            return this;
+        }
+
+        /** False switches UDP segmentation offload (UDP_SEGMENT) off. */
+        public Builder gso(boolean value) {
+            gso = value;
+            return this;
+        }
+
+        /** False switches UDP receive offload (UDP_GRO) off. */
+        public Builder gro(boolean value) {
+            gro = value;
+            return this;
+        }
+
+        /** False: packets are not marked ECN-capable, and congestion marks are not read. */
+        public Builder ecn(boolean value) {
+            ecn = value;
+            return this;
+        }
+
+        /**
+         * Differentiated services code point of what is sent, 0..63 (RFC 2474); the default is 0.
+         * Linux sockets only.
+         */
+        public Builder dscp(int value) {
+            dscp = (int) range("dscp", value, 0, 63);
+            return this;
+        }
+
+        /**
+         * Leaves the CRC of packets out and unchecked, <em>against the specification</em>: damaged
+         * packets reach memory. Only to measure what it costs; peers must do the same, others drop
+         * everything.
+         */
+        public Builder unsafeNoCrc() {
+            checksums = false;
+            return this;
+        }
+
+        /** What the driver does when there is nothing to do; the default is to park. */
+        public Builder idle(IdleStrategy value) {
+            idle = value;
+            return this;
+        }
+
+        /** How long a driver that parks goes on looking before it sleeps, 0..1 s in nanoseconds. */
         public Builder spinNs(long value) {
             spinNs = range("spinNs", value, 0, 1_000_000_000);
             return this;

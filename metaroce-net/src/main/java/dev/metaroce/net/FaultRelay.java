@@ -138,7 +138,8 @@ public final class FaultRelay implements AutoCloseable {
         } catch (IOException e) {
             NioPort.closeQuietly(channel);
             NioPort.closeQuietly(selector);
-            throw new NetSetupException(NioPort.cannotBind(options.listen(), 1, e), e);
+            String reason = String.valueOf(e.getMessage());
+            throw new NetSetupException(SocketTexts.cannotBind(options.listen(), 1, reason), e);
         }
     }
 

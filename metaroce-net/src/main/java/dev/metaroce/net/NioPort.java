@@ -9,9 +9,7 @@ import jdk.net.ExtendedSocketOptions;
 import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
-import java.net.BindException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.StandardSocketOptions;
 import java.nio.ByteBuffer;
@@ -23,7 +21,6 @@ import java.nio.channels.Selector;
 import java.nio.channels.UnsupportedAddressTypeException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.function.Consumer;
 
 /**
@@ -31,7 +28,7 @@ import java.util.function.Consumer;
  * send, and path sockets (routes 1..n) on ports of their own, from which the network may pick
  * different ways.
  *
- * <p>Owner: one thread calls {@link #receive}, {@link #send} and {@link #select}. Any thread may
+ * <p>Owner: one thread calls {@link #receive}, {@link #send} and {@link #await}. Any thread may
  * call {@link #wakeup}, {@link #stats}, {@link #close} and the queries. Nothing allocates per
  * packet but the JDK itself, which makes an address object when the sender is another than that of
  * the datagram before.
@@ -40,10 +37,8 @@ import java.util.function.Consumer;
  * bound to the wildcard address answers from the address the route gives it; on a machine with
  * several addresses bind the one that peers use.
  */
-public final class NioPort implements AutoCloseable {
-    /** What socket buffers are asked for: some milliseconds of a 10 Gb/s link. */
-    public static final int WANTED_BUFFER_BYTES = 4 << 20;
-
+final class NioPort implements Port {
+    private static final long MS = 1_000_000;
     private static final int SLOT_BYTES = 65_536;
     private static final int CACHE_ENTRIES = 4096;
 
@@ -62,40 +57,28 @@ public final class NioPort implements AutoCloseable {
     /** How often a send is tried again when the socket buffer is full. */
     private static final int SEND_RETRIES_MAX = 64;
 
-    private static final VarHandle COUNT = MethodHandles.arrayElementVarHandle(long[].class);
-    private static final int RX_DATAGRAMS = 0;
-    private static final int RX_BYTES = 1;
-    private static final int RX_ERRORS = 2;
-    private static final int TX_DATAGRAMS = 3;
-    private static final int TX_BYTES = 4;
-    private static final int TX_FULL = 5;
-    private static final int TX_DROPPED = 6;
-    private static final int TX_ERRORS = 7;
-    private static final int COUNTS = 8;
-
     private final DatagramChannel[] channels;
     private final int[] routePorts;
-    private final InetSocketAddress localAddress;
+    private final int stride;
+    private final List<InetSocketAddress> localAddresses;
     private final Selector selector;
-    private final List<String> warnings = new ArrayList<>();
-    private final boolean forbidsFragments;
+    private final List<String> warnings;
     private final int receiveBufferBytes;
     private final int sendBufferBytes;
 
-    private final PacketMemory slot = new PacketMemory(SLOT_BYTES);
-    private final ByteBuffer slotView = slot.bytes().duplicate();
-    private final AddressCache sources = new AddressCache(CACHE_ENTRIES);
-    private final AddressCache targets = new AddressCache(CACHE_ENTRIES);
+    private final PacketMemory slot;
+    private final ByteBuffer slotView;
+    private final AddressCache[] sources;
+    private final AddressCache targets = new AddressCache(CACHE_ENTRIES, 0);
     private final Consumer<SelectionKey> onReady = this::noteReady;
     private final int[] readyPaths;
-    private final long[] counts = new long[COUNTS];
+    private final PortCounters counters = new PortCounters();
     private int readyPathCount;
     private long pathLookNs = System.nanoTime();
     private @Nullable TxBatch viewedBatch;
     private @Nullable ByteBuffer batchView;
     private @Nullable InetSocketAddress lastSocket;
     private @Nullable NetAddress lastSource;
-    private volatile String lastError = "";
     private volatile boolean open = true;
 
     /** Sockets opened so far, so that a failure half-way closes them all. */
@@ -109,7 +92,12 @@ public final class NioPort implements AutoCloseable {
         }
     }
 
-    private NioPort(Opened opened, Selector selector, int bufferBytes) throws IOException {
+    private NioPort(Opened opened, Selector selector, PortOptions options, List<String> warnings)
+            throws IOException {
+        this.warnings = new ArrayList<>(warnings);
+        slot = PacketMemory.allocate(SLOT_BYTES, options.checksums());
+        slotView = slot.bytes().duplicate();
+        int bufferBytes = options.bufferBytes();
         int n = opened.channels.size();
         channels = opened.channels.toArray(new DatagramChannel[0]);
         routePorts = new int[n];
@@ -124,71 +112,60 @@ public final class NioPort implements AutoCloseable {
             routePorts[route] = ((InetSocketAddress) channel.getLocalAddress()).getPort();
             channel.register(selector, SelectionKey.OP_READ, route);
         }
-        forbidsFragments = whole;
         if (!whole) {
-            warnings.add(
+            this.warnings.add(
                     "this system cannot forbid IP fragments: a loss costs more than one packet");
         }
-        localAddress = (InetSocketAddress) channels[0].getLocalAddress();
-        channels[0].setOption(StandardSocketOptions.SO_RCVBUF, bufferBytes);
+        stride = options.routes() + 1;
+        sources = new AddressCache[n / stride];
+        List<InetSocketAddress> addresses = new ArrayList<>();
+        for (int plane = 0; plane < sources.length; plane++) {
+            DatagramChannel own = channels[plane * stride];
+            own.setOption(StandardSocketOptions.SO_RCVBUF, bufferBytes);
+            addresses.add((InetSocketAddress) own.getLocalAddress());
+            sources[plane] = new AddressCache(CACHE_ENTRIES, plane);
+        }
+        localAddresses = List.copyOf(addresses);
         receiveBufferBytes = channels[0].getOption(StandardSocketOptions.SO_RCVBUF);
         sendBufferBytes = channels[0].getOption(StandardSocketOptions.SO_SNDBUF);
-        warnIfSmall("receive", "net.core.rmem_max", receiveBufferBytes);
-        warnIfSmall("send", "net.core.wmem_max", sendBufferBytes);
+        SocketTexts.warnIfSmall(this.warnings, receiveBufferBytes, sendBufferBytes);
     }
 
     /**
      * Opens the sockets.
      *
-     * @param bind address of the device's socket; port 0 takes any free one
-     * @param routes path sockets beside the device's own, 0..1024
-     * @param bufferBytes size asked for each socket buffer
+     * @param warnings what to tell the user beside what is found here
      * @throws NetSetupException when an address cannot be bound
      */
-    public static NioPort open(InetSocketAddress bind, int routes, int bufferBytes) {
+    static NioPort open(PortOptions options, List<String> warnings) {
+        List<InetAddress> planes =
+                options.planes().isEmpty()
+                        ? List.of(new InetSocketAddress(0).getAddress())
+                        : options.planes();
         Opened opened = new Opened();
         Selector selector = null;
+        InetSocketAddress bind = new InetSocketAddress(planes.getFirst(), options.udpPort());
         try {
             selector = Selector.open();
-            for (int route = 0; route <= routes; route++) {
-                DatagramChannel channel = DatagramChannel.open();
-                opened.channels.add(channel);
-                channel.bind(route == 0 ? bind : new InetSocketAddress(bind.getAddress(), 0));
+            int port = options.udpPort();
+            for (InetAddress plane : planes) {
+                for (int route = 0; route <= options.routes(); route++) {
+                    bind = new InetSocketAddress(plane, route == 0 ? port : 0);
+                    DatagramChannel channel = DatagramChannel.open();
+                    opened.channels.add(channel);
+                    channel.bind(bind);
+                }
+                // All planes have the same port, so that a peer needs to know but one.
+                port = opened.channels.getFirst().socket().getLocalPort();
             }
-            return new NioPort(opened, selector, bufferBytes);
+            return new NioPort(opened, selector, options, warnings);
         } catch (IOException | UnsupportedAddressTypeException e) {
             opened.closeAll();
             closeQuietly(selector);
-            throw new NetSetupException(cannotBind(bind, opened.channels.size(), e), e);
+            String reason = String.valueOf(e.getMessage());
+            throw new NetSetupException(
+                    SocketTexts.cannotBind(bind, opened.channels.size(), reason), e);
         }
-    }
-
-    static String cannotBind(InetSocketAddress bind, int opened, Exception cause) {
-        String reason = String.valueOf(cause.getMessage());
-        String lower = reason.toLowerCase(Locale.ROOT);
-        String advice;
-        if (lower.contains("in use")) {
-            advice = "another program has it; stop that one or choose another port";
-        } else if (lower.contains("permission")) {
-            advice = "this user may not use it; choose a port above 1023";
-        } else if (lower.contains("assign")) {
-            advice = "this machine has no such address; choose one of its own or 0.0.0.0";
-        } else if (lower.contains("too many open files")) {
-            advice = "the limit of open files is too low (ulimit -n); raise it or use fewer paths";
-        } else if (cause instanceof BindException) {
-            advice = "choose another address or port";
-        } else {
-            advice = "check the address and the limits of this process";
-        }
-        return "cannot open UDP "
-                + (opened <= 1 ? "" : "path socket " + (opened - 1) + " of ")
-                + bind.getAddress().getHostAddress()
-                + " port "
-                + bind.getPort()
-                + ": "
-                + reason
-                + ": "
-                + advice;
     }
 
     /** True when the system now refuses to cut datagrams of this socket. */
@@ -200,88 +177,46 @@ public final class NioPort implements AutoCloseable {
         return channel.getOption(ExtendedSocketOptions.IP_DONTFRAGMENT);
     }
 
-    private void warnIfSmall(String side, String sysctl, int hasBytes) {
-        if (hasBytes < WANTED_BUFFER_BYTES / 2) {
-            warnings.add(
-                    "small socket "
-                            + side
-                            + " buffer: has "
-                            + hasBytes
-                            + " bytes, wants "
-                            + WANTED_BUFFER_BYTES
-                            + "; raise it by: sysctl -w "
-                            + sysctl
-                            + "="
-                            + WANTED_BUFFER_BYTES);
-        }
+    @Override
+    public List<InetSocketAddress> localAddresses() {
+        return localAddresses;
     }
 
-    /** Address and port of the device's socket; the wildcard address if it was bound to that. */
-    public InetSocketAddress localAddress() {
-        return localAddress;
+    @Override
+    public int routePort(int plane, int route) {
+        return routePorts[plane * stride + route];
     }
 
-    /** Sending sockets: the device's own and the path sockets. */
-    public int routes() {
-        return channels.length;
-    }
-
-    /**
-     * UDP source port of a route.
-     *
-     * @param route 0 for the device's own socket, 1.. for path sockets
-     */
-    public int routePort(int route) {
-        return routePorts[route];
-    }
-
-    /** Size of the receive buffer of the device's socket as the system reports it. */
-    public int receiveBufferBytes() {
-        return receiveBufferBytes;
-    }
-
-    /** Size of the send buffer of each socket as the system reports it. */
-    public int sendBufferBytes() {
-        return sendBufferBytes;
-    }
-
-    /** True when datagrams longer than a link are refused instead of being cut. */
-    boolean forbidsFragments() {
-        return forbidsFragments;
-    }
-
-    /** One line each for what this machine grants less of than wanted. */
+    @Override
     public List<String> warnings() {
         return List.copyOf(warnings);
     }
 
-    /** False after {@link #close}. */
+    @Override
     public boolean isOpen() {
         return open;
     }
 
-    /**
-     * Hands the waiting datagrams to {@code sink}, without blocking. Datagrams without bytes are
-     * handed on too. The path sockets are looked at every few calls, or when a {@link #select} told
-     * that something is there.
-     *
-     * @param datagramsMax most datagrams taken from the device's socket
-     * @return datagrams handed over
-     */
+    @Override
     public int receive(DatagramSink sink, int datagramsMax) {
-        int n = drain(channels[0], sink, datagramsMax);
+        int n = 0;
+        for (int plane = 0; plane < sources.length; plane++) {
+            n += drain(plane * stride, sink, datagramsMax);
+        }
         long nowNs = System.nanoTime();
         if (nowNs - pathLookNs >= PATH_LOOK_NS) {
             pathLookNs = nowNs;
             select(0);
         }
         while (readyPathCount > 0) {
-            n += drain(channels[readyPaths[--readyPathCount]], sink, PATH_DATAGRAMS_MAX);
+            n += drain(readyPaths[--readyPathCount], sink, PATH_DATAGRAMS_MAX);
         }
         return n;
     }
 
-    private int drain(DatagramChannel channel, DatagramSink sink, int datagramsMax) {
+    private int drain(int index, DatagramSink sink, int datagramsMax) {
+        DatagramChannel channel = channels[index];
+        int plane = index / stride;
         int n = 0;
         long nowNs = 0;
         for (int i = 0; i < datagramsMax; i++) {
@@ -294,8 +229,8 @@ public final class NioPort implements AutoCloseable {
             } catch (IOException e) {
                 // An ICMP error of an earlier send, for example: it concerns one peer, not the
                 // loop.
-                count(RX_ERRORS, 1);
-                lastError = "receive: " + e.getMessage();
+                counters.add(PortCounters.RX_ERRORS, 1);
+                counters.lastError("receive: " + e.getMessage());
                 continue;
             }
             if (from == null) {
@@ -306,38 +241,35 @@ public final class NioPort implements AutoCloseable {
             }
             n++;
             int bytes = slotView.position();
-            count(RX_DATAGRAMS, 1);
-            count(RX_BYTES, bytes);
-            sink.onDatagram(nowNs, slot, 0, bytes, sourceOf(from), false);
+            counters.add(PortCounters.RX_CALLS, 1);
+            counters.add(PortCounters.RX_DATAGRAMS, 1);
+            counters.add(PortCounters.RX_BYTES, bytes);
+            sink.onDatagram(nowNs, slot, 0, bytes, sourceOf(from, plane), false);
         }
         return n;
     }
 
     /** The JDK gives the same object as long as the sender is the same. */
     @SuppressWarnings("ReferenceEquality") // equality would not see zones
-    private NetAddress sourceOf(InetSocketAddress from) {
+    private NetAddress sourceOf(InetSocketAddress from, int plane) {
         NetAddress last = lastSource;
-        if (from == lastSocket && last != null) {
+        if (from == lastSocket && last != null && last.plane() == plane) {
             return last;
         }
-        NetAddress source = sources.addressOf(from);
+        NetAddress source = sources[plane].addressOf(from);
         lastSocket = from;
         lastSource = source;
         return source;
     }
 
-    /**
-     * Sends every packet of the batch as one datagram, each from the socket of its route. A packet
-     * that cannot be sent is dropped and counted, as if the network had lost it.
-     *
-     * @return packets given to the system
-     */
+    @Override
     public int send(TxBatch batch) {
         ByteBuffer view = viewOf(batch);
         int sent = 0;
         for (int run = 0; run < batch.runs(); run++) {
             InetSocketAddress to = targets.socketOf(batch.destination(run));
-            DatagramChannel channel = channels[batch.route(run)];
+            int plane = batch.destination(run).plane();
+            DatagramChannel channel = channels[plane * stride + batch.route(run)];
             int segment = batch.segmentBytes(run);
             int at = batch.offset(run);
             int end = at + batch.bytes(run);
@@ -346,8 +278,9 @@ public final class NioPort implements AutoCloseable {
                 view.limit(at + bytes).position(at);
                 if (sendOne(channel, view, to)) {
                     sent++;
-                    count(TX_DATAGRAMS, 1);
-                    count(TX_BYTES, bytes);
+                    counters.add(PortCounters.TX_DATAGRAMS, 1);
+                    counters.add(PortCounters.TX_CALLS, 1);
+                    counters.add(PortCounters.TX_BYTES, bytes);
                 }
                 at += bytes;
             }
@@ -373,26 +306,26 @@ public final class NioPort implements AutoCloseable {
                 if (!packet.hasRemaining()) {
                     return true;
                 }
-                count(TX_FULL, 1);
+                counters.add(PortCounters.TX_FULL, 1);
                 Thread.onSpinWait();
             }
-            count(TX_DROPPED, 1);
+            counters.add(PortCounters.TX_DROPPED, 1);
         } catch (ClosedChannelException e) {
-            count(TX_DROPPED, 1);
+            counters.add(PortCounters.TX_DROPPED, 1);
         } catch (IOException | UnsupportedAddressTypeException e) {
-            count(TX_ERRORS, 1);
-            lastError = "send to " + to + ": " + e.getMessage();
+            counters.add(PortCounters.TX_ERRORS, 1);
+            counters.lastError("send to " + to + ": " + e.getMessage());
         }
         return false;
     }
 
-    /**
-     * Waits for a datagram on any socket, a {@link #wakeup}, or the end of the time.
-     *
-     * @param timeoutMs milliseconds; 0 only looks
-     * @return true when a datagram may be there
-     */
-    public boolean select(long timeoutMs) {
+    @Override
+    public boolean await(long timeoutNs) {
+        // Sleeps have steps of a millisecond: what ends much sooner is awaited awake.
+        return select(timeoutNs < MS / 4 ? 0 : Math.max(1, timeoutNs / MS));
+    }
+
+    private boolean select(long timeoutMs) {
         try {
             return timeoutMs > 0
                     ? selector.select(onReady, timeoutMs) > 0
@@ -400,72 +333,36 @@ public final class NioPort implements AutoCloseable {
         } catch (ClosedSelectorException e) {
             return false;
         } catch (IOException e) {
-            count(RX_ERRORS, 1);
-            lastError = "select: " + e.getMessage();
+            counters.add(PortCounters.RX_ERRORS, 1);
+            counters.lastError("select: " + e.getMessage());
             return false;
         }
     }
 
     private void noteReady(SelectionKey key) {
         int route = (Integer) key.attachment();
-        if (route == 0 || readyPathCount == readyPaths.length) {
+        if (route % stride == 0 || readyPathCount == readyPaths.length) {
             return;
         }
         readyPaths[readyPathCount++] = route;
     }
 
-    /** Any thread: ends a {@link #select} that waits now, or the next one. */
+    @Override
     public void wakeup() {
         selector.wakeup();
     }
 
-    /** Any thread: counts since the port was opened. */
-    public Stats stats() {
-        return new Stats(
-                get(RX_DATAGRAMS),
-                get(RX_BYTES),
-                get(RX_ERRORS),
-                get(TX_DATAGRAMS),
-                get(TX_BYTES),
-                get(TX_FULL),
-                get(TX_DROPPED),
-                get(TX_ERRORS),
-                lastError);
+    @Override
+    public PortStats stats() {
+        return counters.snapshot();
     }
 
-    /**
-     * What the sockets did.
-     *
-     * @param rxDatagrams datagrams received, those without bytes included
-     * @param rxBytes their bytes
-     * @param rxErrors errors the system reported on receiving
-     * @param txDatagrams datagrams given to the system
-     * @param txBytes their bytes
-     * @param txFull times a socket buffer was full and the send was tried again
-     * @param txDropped datagrams dropped because the buffer stayed full or the port was closed
-     * @param txErrors datagrams the system refused: no route, too long, forbidden
-     * @param lastError text of the last error, empty when there was none
-     */
-    public record Stats(
-            long rxDatagrams,
-            long rxBytes,
-            long rxErrors,
-            long txDatagrams,
-            long txBytes,
-            long txFull,
-            long txDropped,
-            long txErrors,
-            String lastError) {}
-
-    private void count(int which, long amount) {
-        COUNT.setOpaque(counts, which, counts[which] + amount);
+    @Override
+    public SocketInfo info() {
+        return new SocketInfo(
+                SocketKind.NIO, false, false, false, receiveBufferBytes, sendBufferBytes);
     }
 
-    private long get(int which) {
-        return (long) COUNT.getOpaque(counts, which);
-    }
-
-    /** Any thread: closes all sockets; a second call does nothing. */
     @Override
     public void close() {
         open = false;

@@ -55,7 +55,7 @@ public record RelayOptions(
                 PacketFilter.NONE,
                 CLIENTS_DEFAULT,
                 IDLE_NS_DEFAULT,
-                NioPort.WANTED_BUFFER_BYTES,
+                Port.WANTED_BUFFER_BYTES,
                 STORE_BYTES_DEFAULT);
     }
 

@@ -38,15 +38,15 @@ public final class UdpDevice implements AutoCloseable {
     private static final long INCARNATION_UNIT_MS = 10;
 
     private final RdmaDevice rdma;
-    private final NioPort port;
+    private final Port port;
     private final DriveMode driveMode;
     private final List<String> warnings;
 
-    private UdpDevice(RdmaDevice rdma, NioPort port, DriveMode driveMode, List<String> warnings) {
+    private UdpDevice(RdmaDevice rdma, Port port, DriveMode driveMode, List<String> warnings) {
         this.rdma = rdma;
         this.port = port;
         this.driveMode = driveMode;
-        this.warnings = List.copyOf(warnings);
+        this.warnings = warnings;
     }
 
     /**
@@ -56,12 +56,10 @@ public final class UdpDevice implements AutoCloseable {
      *     one line for the user
      */
     public static UdpDevice open(DeviceOptions options) {
-        InetSocketAddress bind = bindAddress(options);
         List<String> warnings = new ArrayList<>();
-        NioPort port = NioPort.open(bind, options.limits().routes(), options.socketBufferBytes());
+        Port port = Port.open(portOptions(options));
         try {
-            warnings.addAll(port.warnings());
-            DeviceLimits limits = fitLimits(options, bind.getAddress(), port, warnings);
+            DeviceLimits limits = fitLimits(options, port, warnings);
             Engine engine = newEngine(options, limits);
             UdpDriver driver = new UdpDriver(engine, port, options);
             RdmaDevice rdma = new RdmaDevice(engine, driver);
@@ -73,19 +71,39 @@ public final class UdpDevice implements AutoCloseable {
         }
     }
 
-    private static InetSocketAddress bindAddress(DeviceOptions options) {
-        if (options.bindHost().isEmpty()) {
-            return new InetSocketAddress(options.port());
+    private static PortOptions portOptions(DeviceOptions options) {
+        List<InetAddress> planes = new ArrayList<>();
+        for (String host : options.bindHosts()) {
+            planes.add(Addresses.resolveHost(host)[0]);
         }
-        InetAddress address = Addresses.resolveHost(options.bindHost())[0];
-        return new InetSocketAddress(address, options.port());
+        boolean mixed = planes.stream().map(Object::getClass).distinct().count() > 1;
+        if (mixed || planes.stream().distinct().count() < planes.size()) {
+            throw new NetSetupException(
+                    "cannot bind "
+                            + String.join(", ", options.bindHosts())
+                            + ": give different addresses, all IPv4 or all IPv6");
+        }
+        return new PortOptions(
+                planes,
+                options.port(),
+                options.limits().routes(),
+                options.socketBufferBytes(),
+                options.sockets(),
+                options.gso(),
+                options.gro(),
+                options.ecn(),
+                options.dscp(),
+                options.checksums());
     }
 
     /** The limits asked for, lowered to what links and socket buffers can carry. */
-    private static DeviceLimits fitLimits(
-            DeviceOptions options, InetAddress local, NioPort port, List<String> warnings) {
+    private static DeviceLimits fitLimits(DeviceOptions options, Port port, List<String> warnings) {
         DeviceLimits asked = options.limits();
-        int carried = Addresses.payloadMtuOfLocal(local);
+        InetAddress local = port.localAddresses().getFirst().getAddress();
+        int carried = Addresses.PAYLOAD_BYTES_MAX;
+        for (InetSocketAddress plane : port.localAddresses()) {
+            carried = Math.min(carried, Addresses.payloadMtuOfLocal(plane.getAddress()));
+        }
         if (!options.targetHint().isEmpty()) {
             try {
                 InetAddress target = Addresses.resolveHost(options.targetHint())[0];
@@ -102,7 +120,7 @@ public final class UdpDevice implements AutoCloseable {
         DeviceLimits.Builder fitted = asked.toBuilder();
         fitted.payloadMtu(Math.min(asked.payloadMtu(), carried));
         if (asked.receiveWindowBytes() == 0) {
-            fitted.receiveWindowBytes(port.receiveBufferBytes() / RECEIVE_BUFFER_SHARE);
+            fitted.receiveWindowBytes(port.info().receiveBufferBytes() / RECEIVE_BUFFER_SHARE);
         }
         return fitted.build();
     }
@@ -137,7 +155,12 @@ public final class UdpDevice implements AutoCloseable {
 
     /** Address and port of the device; the wildcard address if it was bound to that. */
     public InetSocketAddress localAddress() {
-        return port.localAddress();
+        return port.localAddresses().getFirst();
+    }
+
+    /** Address and port of each plane; one when the device is bound to one address or to all. */
+    public List<InetSocketAddress> localAddresses() {
+        return port.localAddresses();
     }
 
     public DriveMode driveMode() {
@@ -145,23 +168,30 @@ public final class UdpDevice implements AutoCloseable {
     }
 
     /**
-     * UDP source port of a route.
+     * UDP source port of a route of the first plane.
      *
      * @param route 0 for the device's own socket, 1..{@code rdma().limits().routes()} for the
      *     others
      */
     public int routePort(int route) {
-        return port.routePort(route);
+        return port.routePort(0, route);
     }
 
     /** What the sockets did since the device was opened. */
-    public NioPort.Stats stats() {
+    public PortStats stats() {
         return port.stats();
     }
 
     /** One line each for what this machine grants less of than wanted; tools print them. */
     public List<String> warnings() {
-        return warnings;
+        List<String> all = new ArrayList<>(port.warnings());
+        all.addAll(warnings);
+        return all;
+    }
+
+    /** The sockets in use, and which features of theirs. */
+    public SocketInfo sockets() {
+        return port.info();
     }
 
     /**
@@ -173,6 +203,25 @@ public final class UdpDevice implements AutoCloseable {
      */
     public static NetAddress resolve(String hostPort, int defaultPort) {
         return Addresses.toNetAddress(Addresses.resolve(hostPort, defaultPort));
+    }
+
+    /**
+     * The address a user wrote, for {@code RdmaDevice.connect}, on the plane whose own address the
+     * route to the target has; on the first plane when it has none of them.
+     *
+     * @throws IllegalArgumentException when the text is not an address with or without port
+     * @throws NetSetupException when the host is unknown or the address needs a zone
+     */
+    public NetAddress address(String hostPort, int defaultPort) {
+        InetSocketAddress target = Addresses.resolve(hostPort, defaultPort);
+        NetAddress address = Addresses.toNetAddress(target);
+        InetAddress source = Addresses.sourceTowards(target.getAddress());
+        for (int plane = 0; plane < localAddresses().size(); plane++) {
+            if (localAddresses().get(plane).getAddress().equals(source)) {
+                return address.onPlane(plane);
+            }
+        }
+        return address;
     }
 
     /** Stops the driver and closes the sockets; a second call does nothing. */

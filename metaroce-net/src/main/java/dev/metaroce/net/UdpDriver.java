@@ -2,6 +2,7 @@ package dev.metaroce.net;
 
 import dev.metaroce.engine.Engine;
 import dev.metaroce.verbs.Driver;
+import dev.metaroce.wire.PacketMemory;
 import dev.metaroce.wire.TxBatch;
 
 import org.jspecify.annotations.Nullable;
@@ -15,8 +16,8 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
 /**
- * Pumps an engine over a {@link NioPort}: posted work, datagrams, time-outs, packets to send, in
- * this order, each bounded per turn.
+ * Pumps an engine over a {@link Port}: posted work, datagrams, time-outs, packets to send, in this
+ * order, each bounded per turn.
  *
  * <p>Owner of engine and port: in {@link DriveMode#THREAD} a daemon thread named {@code
  * metaroce-<port>}; in {@link DriveMode#INLINE} the first thread that calls {@link #progress} or
@@ -39,8 +40,8 @@ public final class UdpDriver implements Driver {
     private static final int TX_RUNS_MAX = 64;
     private static final int TX_RUN_PACKETS_MAX = 64;
 
-    /** Deadlines nearer than this are awaited awake: a sleep has steps of a millisecond. */
-    private static final long AWAKE_NS = 200_000;
+    /** Deadlines nearer than this are awaited awake: sleeping and waking takes as long. */
+    private static final long AWAKE_NS = 50_000;
 
     private static final long MS = 1_000_000;
 
@@ -64,13 +65,14 @@ public final class UdpDriver implements Driver {
     }
 
     private final Engine engine;
-    private final NioPort port;
+    private final Port port;
     private final DriveMode mode;
+    private final IdleStrategy idleStrategy;
     private final long spinNs;
     private final long sleepNsMax;
     private final String name;
     private final DatagramSink sink;
-    private final TxBatch batch = new TxBatch(TX_BATCH_BYTES, TX_RUNS_MAX, TX_RUN_PACKETS_MAX);
+    private final TxBatch batch;
 
     private @Nullable Thread owner;
     private boolean sleeping;
@@ -81,14 +83,17 @@ public final class UdpDriver implements Driver {
     private volatile @Nullable Throwable failure;
 
     /** A driver at rest; {@link #start} sets it going. */
-    UdpDriver(Engine engine, NioPort port, DeviceOptions options) {
+    UdpDriver(Engine engine, Port port, DeviceOptions options) {
         this.engine = engine;
         this.port = port;
         mode = options.driveMode();
+        idleStrategy = options.idle();
         spinNs = options.spinNs();
         sleepNsMax = options.sleepNsMax();
-        this.name = "metaroce-" + port.localAddress().getPort();
+        this.name = "metaroce-" + port.localAddresses().getFirst().getPort();
         this.sink = engine::onDatagram;
+        PacketMemory memory = PacketMemory.allocate(TX_BATCH_BYTES, options.checksums());
+        batch = new TxBatch(memory, TX_RUNS_MAX, TX_RUN_PACKETS_MAX);
     }
 
     /** In thread mode starts the thread; once, by the thread that opened the device. */
@@ -118,11 +123,25 @@ public final class UdpDriver implements Driver {
         }
     }
 
-    /** One round of everything; returns what moved, 0 when there was nothing to do. */
+    /**
+     * One round of everything; returns what moved, 0 when there was nothing to do. Receiving comes
+     * last, so that an application which answers a message does so before the engine acknowledges
+     * it.
+     */
     private int turn() {
-        int moved = engine.drainPosted(System.nanoTime());
-        moved += port.receive(sink, RX_DATAGRAMS_MAX);
+        int moved = transmit() + port.receive(sink, RX_DATAGRAMS_MAX);
+        if (moved > 0) {
+            idle = false;
+        } else if (!idle) {
+            idle = true;
+            idleSinceNs = System.nanoTime();
+        }
+        return moved;
+    }
+
+    private int transmit() {
         long nowNs = System.nanoTime();
+        int moved = engine.drainPosted(nowNs);
         if (untilDeadlineNs(nowNs) <= 0) {
             engine.onTimeout(nowNs);
             moved++;
@@ -136,12 +155,6 @@ public final class UdpDriver implements Driver {
             port.send(batch);
             moved += packets;
             nowNs = System.nanoTime();
-        }
-        if (moved > 0) {
-            idle = false;
-        } else if (!idle) {
-            idle = true;
-            idleSinceNs = nowNs;
         }
         return moved;
     }
@@ -160,15 +173,25 @@ public final class UdpDriver implements Driver {
         if (waitNs <= 0) {
             return;
         }
-        if (waitNs < AWAKE_NS || nowNs - idleSinceNs < spinNs) {
-            Thread.yield();
-            return;
+        switch (idleStrategy) {
+            case SPIN -> Thread.onSpinWait();
+            case YIELD -> Thread.yield();
+            case PARK -> {
+                if (waitNs < AWAKE_NS || nowNs - idleSinceNs < spinNs) {
+                    Thread.yield();
+                } else {
+                    sleep(waitNs);
+                }
+            }
         }
+    }
+
+    private void sleep(long waitNs) {
         SLEEPING.setVolatile(this, true);
         // Store, then look; wake() publishes, then looks: one of the two sees the other.
         VarHandle.fullFence();
         if (!engine.hasPosted() && !closed) {
-            port.select(Math.max(1, waitNs / MS));
+            port.await(waitNs);
         }
         SLEEPING.setVolatile(this, false);
         if (mode == DriveMode.THREAD) {
@@ -196,11 +219,11 @@ public final class UdpDriver implements Driver {
         checkAlive();
         return switch (mode) {
             case THREAD -> 0;
-            case INLINE -> inlineTurn();
+            case INLINE -> inline(false);
         };
     }
 
-    private int inlineTurn() {
+    private int inline(boolean transmitOnly) {
         if (OWNER.getAcquire(this) != Thread.currentThread()) {
             claim();
         }
@@ -210,7 +233,7 @@ public final class UdpDriver implements Driver {
         }
         inTurn = true;
         try {
-            return turn();
+            return transmitOnly ? transmit() : turn();
         } catch (Throwable t) {
             fail(t);
             port.close();
@@ -260,6 +283,9 @@ public final class UdpDriver implements Driver {
                 rest(Math.min(leftNs, MS));
             }
         }
+        // Whoever waited may not come again for long: what the peer waits for goes out now.
+        checkAlive();
+        inline(true);
         return true;
     }
 

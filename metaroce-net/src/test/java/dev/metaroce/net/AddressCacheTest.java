@@ -12,7 +12,7 @@ import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
 
 class AddressCacheTest {
-    private final AddressCache cache = new AddressCache(64);
+    private final AddressCache cache = new AddressCache(64, 0);
 
     @Test
     void equalSocketsGiveTheSameObject() {
@@ -25,8 +25,8 @@ class AddressCacheTest {
 
     @Test
     void equalAddressesGiveTheSameSocket() {
-        InetSocketAddress first = cache.socketOf(new NetAddress(0, 1, 5, 0));
-        InetSocketAddress second = cache.socketOf(new NetAddress(0, 1, 5, 0));
+        InetSocketAddress first = cache.socketOf(new NetAddress(0, 1, 5, 0, 0));
+        InetSocketAddress second = cache.socketOf(new NetAddress(0, 1, 5, 0, 0));
 
         assertThat(second).isSameAs(first).isEqualTo(new InetSocketAddress("::1", 5));
         assertThat(cache.misses()).isOne();
@@ -47,7 +47,7 @@ class AddressCacheTest {
 
     @Test
     void strangersPushEntriesOutButEveryAnswerStaysRight_C11() {
-        AddressCache targets = new AddressCache(64);
+        AddressCache targets = new AddressCache(64, 0);
         for (int port = 1; port <= 10_000; port++) {
             NetAddress expected = NetAddress.ofIpv4(0x7F00_0001, port);
 

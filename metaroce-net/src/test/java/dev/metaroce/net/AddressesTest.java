@@ -96,7 +96,7 @@ class AddressesTest {
     void linkLocalWithZoneKeepsIt_I04() {
         NetAddress address = UdpDevice.resolve("[fe80::1%3]:5", 7);
 
-        assertThat(address).isEqualTo(new NetAddress(0xFE80L << 48, 1, 5, 3));
+        assertThat(address).isEqualTo(new NetAddress(0xFE80L << 48, 1, 5, 3, 0));
         InetSocketAddress socket = Addresses.toSocketAddress(address);
         assertThat(((Inet6Address) socket.getAddress()).getScopeId()).isEqualTo(3);
         assertThat(Addresses.toNetAddress(socket)).isEqualTo(address);

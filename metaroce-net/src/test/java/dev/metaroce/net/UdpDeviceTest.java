@@ -14,6 +14,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
+import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -42,11 +43,40 @@ class UdpDeviceTest {
     void defaultsAreThoseOfTheDocumentation() {
         DeviceOptions options = DeviceOptions.builder().build();
 
-        assertThat(options.bindHost()).isEmpty();
+        assertThat(options.bindHosts()).isEmpty();
         assertThat(options.port()).isEqualTo(50_791);
         assertThat(options.driveMode()).isEqualTo(DriveMode.THREAD);
         assertThat(options.limits()).isEqualTo(DeviceLimits.defaults());
         assertThat(options.isSeeded()).isFalse();
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = SocketKind.class,
+            names = {"NIO", "LINUX"})
+    void aDeviceIsReachedOnEveryPlane(SocketKind sockets) {
+        DeviceOptions options =
+                options(DriveMode.THREAD).bind("127.0.0.4", "127.0.0.5").sockets(sockets).build();
+        try (UdpDevice server = UdpDevice.open(options);
+                UdpDevice client = UdpDevice.open(options)) {
+            server.rdma().listen(1, (connection, data) -> new byte[0]);
+            for (InetSocketAddress plane : server.localAddresses()) {
+                String text = plane.getAddress().getHostAddress() + ":" + plane.getPort();
+                Connection c = client.rdma().connect(client.address(text, 1), 1, new byte[0]);
+                assertThat(client.rdma().awaitOpen(c, 5 * SECOND_NS)).isTrue();
+            }
+        }
+    }
+
+    @Test
+    void planesOfBothFamiliesAreRefused() {
+        DeviceOptions options = options(DriveMode.THREAD).bind("127.0.0.1", "::1").build();
+
+        assertThatThrownBy(() -> UdpDevice.open(options))
+                .isInstanceOf(NetSetupException.class)
+                .hasMessage(
+                        "cannot bind 127.0.0.1, ::1: give different addresses, all IPv4 or all"
+                                + " IPv6");
     }
 
     @Test

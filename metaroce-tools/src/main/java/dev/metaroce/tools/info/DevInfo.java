@@ -62,10 +62,10 @@ record DevInfo(
 
     /** How packets reach the network. */
     record Ports(
-            String port,
-            String segmentationOffload,
-            String receiveOffload,
-            String ecn,
+            String sockets,
+            boolean gso,
+            boolean gro,
+            boolean ecn,
             int receiveBufferBytes,
             int receiveBufferWantedBytes,
             String receiveBufferSysctl,

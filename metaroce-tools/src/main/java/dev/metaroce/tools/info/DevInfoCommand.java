@@ -1,13 +1,17 @@
 package dev.metaroce.tools.info;
 
 import dev.metaroce.net.Addresses;
+import dev.metaroce.net.DeviceOptions;
+import dev.metaroce.net.DriveMode;
 import dev.metaroce.net.NetSetupException;
-import dev.metaroce.net.NioPort;
+import dev.metaroce.net.SocketInfo;
 import dev.metaroce.tools.MetaRoce;
+import dev.metaroce.tools.cli.Choice;
 import dev.metaroce.tools.cli.Json;
 import dev.metaroce.tools.cli.JsonReporter;
 import dev.metaroce.tools.cli.Terminal;
 import dev.metaroce.tools.cli.ToolException;
+import dev.metaroce.tools.link.Endpoint;
 import dev.metaroce.transport.DeviceLimits;
 import dev.metaroce.verbs.QueuePair;
 import dev.metaroce.verbs.RdmaDevice;
@@ -40,7 +44,6 @@ import java.util.concurrent.Callable;
 public final class DevInfoCommand implements Callable<Integer>, JsonReporter {
     private static final String RECEIVE_SYSCTL = "net.core.rmem_max";
     private static final String SEND_SYSCTL = "net.core.wmem_max";
-    private static final String NOT_BUILT = "not built yet";
     private static final int WIRE_VERSION = 1;
     private static final int PERF_PORT = 18_515;
     private static final double MS = 1e6;
@@ -75,18 +78,16 @@ public final class DevInfoCommand implements Callable<Integer>, JsonReporter {
 
     private static DevInfo collect() {
         DeviceLimits limits = DeviceLimits.defaults();
+        // Asked from a device rather than computed, so that it cannot differ from the truth.
+        DeviceOptions options = DeviceOptions.builder().port(0).driveMode(DriveMode.INLINE).build();
+        long tableBytes;
+        SocketInfo sockets;
         List<String> warnings;
-        int receiveBytes;
-        int sendBytes;
-        InetSocketAddress anyPort = new InetSocketAddress(0);
-        try (NioPort port = NioPort.open(anyPort, limits.routes(), NioPort.WANTED_BUFFER_BYTES)) {
-            warnings = port.warnings();
-            receiveBytes = port.receiveBufferBytes();
-            sendBytes = port.sendBufferBytes();
-        } catch (NetSetupException e) {
-            throw ToolException.environment(String.valueOf(e.getMessage()));
+        try (Endpoint endpoint = Endpoint.open(options)) {
+            tableBytes = endpoint.rdma().contextTableBytes();
+            sockets = endpoint.sockets();
+            warnings = endpoint.warnings();
         }
-        long tableBytes = tableBytes();
         return new DevInfo(
                 null,
                 MetaRoce.version(),
@@ -97,21 +98,9 @@ public final class DevInfoCommand implements Callable<Integer>, JsonReporter {
                 limits(limits),
                 new DevInfo.Memory(tableBytes, tableBytes / limits.contexts()),
                 profiles(limits),
-                ports(receiveBytes, sendBytes),
+                ports(sockets),
                 links(),
                 warnings);
-    }
-
-    /** Asked from a device rather than computed, so that it cannot differ from the truth. */
-    private static long tableBytes() {
-        try (dev.metaroce.tools.link.Endpoint endpoint =
-                dev.metaroce.tools.link.Endpoint.open(
-                        dev.metaroce.net.DeviceOptions.builder()
-                                .port(0)
-                                .driveMode(dev.metaroce.net.DriveMode.INLINE)
-                                .build())) {
-            return endpoint.rdma().contextTableBytes();
-        }
     }
 
     private static DevInfo.Host host() {
@@ -159,17 +148,17 @@ public final class DevInfoCommand implements Callable<Integer>, JsonReporter {
         return profiles;
     }
 
-    private static DevInfo.Ports ports(int receiveBytes, int sendBytes) {
+    private static DevInfo.Ports ports(SocketInfo sockets) {
         return new DevInfo.Ports(
-                "java.nio, one system call per datagram",
-                NOT_BUILT,
-                NOT_BUILT,
-                "CE marks are not visible to java.nio",
-                receiveBytes,
-                NioPort.WANTED_BUFFER_BYTES,
+                Choice.label(sockets.kind()),
+                sockets.gso(),
+                sockets.gro(),
+                sockets.ecn(),
+                sockets.receiveBufferBytes(),
+                SocketInfo.WANTED_BUFFER_BYTES,
                 RECEIVE_SYSCTL,
-                sendBytes,
-                NioPort.WANTED_BUFFER_BYTES,
+                sockets.sendBufferBytes(),
+                SocketInfo.WANTED_BUFFER_BYTES,
                 SEND_SYSCTL);
     }
 
@@ -293,9 +282,15 @@ public final class DevInfoCommand implements Callable<Integer>, JsonReporter {
         DevInfo.Ports ports = info.ports();
         out.line("");
         out.line(out.bold("network"));
-        pair(out, "port", ports.port());
-        pair(out, "GSO / GRO", ports.segmentationOffload() + " / " + ports.receiveOffload());
-        pair(out, "ECN", ports.ecn());
+        pair(
+                out,
+                "sockets",
+                switch (ports.sockets()) {
+                    case "linux" -> "linux, many datagrams per system call";
+                    default -> ports.sockets() + ", one datagram per system call";
+                });
+        pair(out, "GSO / GRO", onOff(ports.gso()) + " / " + onOff(ports.gro()));
+        pair(out, "ECN", onOff(ports.ecn()));
         pair(
                 out,
                 "receive buffer",
@@ -320,6 +315,10 @@ public final class DevInfoCommand implements Callable<Integer>, JsonReporter {
                     orDash(link.payloadMtuIpv4()),
                     orDash(link.payloadMtuIpv6()));
         }
+    }
+
+    private static String onOff(boolean on) {
+        return on ? "on" : "off";
     }
 
     private static String buffer(int has, int wanted, String sysctl) {

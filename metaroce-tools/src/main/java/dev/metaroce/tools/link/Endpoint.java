@@ -3,6 +3,7 @@ package dev.metaroce.tools.link;
 import dev.metaroce.net.Addresses;
 import dev.metaroce.net.DeviceOptions;
 import dev.metaroce.net.NetSetupException;
+import dev.metaroce.net.SocketInfo;
 import dev.metaroce.net.UdpDevice;
 import dev.metaroce.tools.cli.ToolException;
 import dev.metaroce.verbs.RdmaDevice;
@@ -120,6 +121,11 @@ public final class Endpoint implements AutoCloseable {
 
     public InetSocketAddress localAddress() {
         return device.localAddress();
+    }
+
+    /** The sockets in use. */
+    public SocketInfo sockets() {
+        return device.sockets();
     }
 
     /** One line each for what this machine does not give the device. */

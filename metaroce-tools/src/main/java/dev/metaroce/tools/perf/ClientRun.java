@@ -1,7 +1,9 @@
 package dev.metaroce.tools.perf;
 
 import dev.metaroce.net.DeviceOptions;
+import dev.metaroce.net.SocketInfo;
 import dev.metaroce.tools.MetaRoce;
+import dev.metaroce.tools.cli.Choice;
 import dev.metaroce.tools.cli.ExitCode;
 import dev.metaroce.tools.cli.ToolException;
 import dev.metaroce.tools.link.Endpoint;
@@ -198,6 +200,7 @@ final class ClientRun {
                 connected
                         ? client.endpoint().localAddressTowards(client.serverAddress())
                         : client.endpoint().localAddress();
+        SocketInfo sockets = client.endpoint().sockets();
         Posting posting = options.posting(test);
         if (!options.all) {
             posting = posting.fitting(options.messageBytes(test));
@@ -219,6 +222,11 @@ final class ClientRun {
                 connected ? client.peer().connection.payloadMtu() : null,
                 limits.payloadMtu(),
                 options.drive.label(),
+                Choice.label(sockets.kind()),
+                sockets.gso(),
+                sockets.gro(),
+                sockets.ecn(),
+                !options.sockets.isWithoutCrc(),
                 options.self,
                 options.loss == null ? null : options.loss * 100,
                 Endpoint.text(local),

@@ -6,11 +6,13 @@ import dev.metaroce.tools.cli.Numbers;
 import dev.metaroce.tools.cli.Numbers.Whole;
 import dev.metaroce.tools.cli.ToolException;
 import dev.metaroce.tools.link.Endpoint;
+import dev.metaroce.tools.link.SocketOptions;
 import dev.metaroce.wire.Profile;
 
 import org.jspecify.annotations.Nullable;
 
 import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.TypeConversionException;
 
@@ -28,6 +30,8 @@ class EndpointOptions {
             return name().toLowerCase(Locale.ROOT);
         }
     }
+
+    @Mixin final SocketOptions sockets = new SocketOptions();
 
     @Option(
             names = {"-p", "--port"},
@@ -111,6 +115,7 @@ class EndpointOptions {
         DeviceOptions.Builder builder =
                 DeviceOptions.builder()
                         .driveMode(drive == Drive.INLINE ? DriveMode.INLINE : DriveMode.THREAD);
+        sockets.apply(builder);
         if (bind != null) {
             builder.bind(bind);
         } else if (ipv4) {

@@ -72,9 +72,15 @@ final class PerfReport {
         if (c.relayLossPercent() != null) {
             pair("Relay drops", c.relayLossPercent() + " % each way", "Relay seed", c.seed());
         }
+        String offloads = "GSO %s, GRO %s, ECN %s".formatted(on(c.gso()), on(c.gro()), on(c.ecn()));
+        pair("Sockets", c.sockets() + ", " + offloads, "Checksum", on(c.checksum()));
         pair("Local address", c.localAddress(), "Remote address", c.remoteAddress());
         out.line(rule);
         out.line(columns());
+    }
+
+    private static String on(boolean on) {
+        return on ? "on" : "OFF";
     }
 
     private static String paths(Configuration c) {

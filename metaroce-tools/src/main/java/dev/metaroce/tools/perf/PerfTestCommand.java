@@ -62,7 +62,7 @@ abstract class PerfTestCommand implements Callable<Integer>, JsonReporter {
         if (!options.self) {
             return measure(Endpoint.resolve(options.host(), options.port, options.family()));
         }
-        try (SelfServer second = SelfServer.start(test, options)) {
+        try (SelfServer second = SelfServer.start(test, options, options.sockets)) {
             if (options.loss != null) {
                 return measureThroughRelay(second, options.loss);
             }

@@ -2,6 +2,7 @@ package dev.metaroce.tools.perf;
 
 import dev.metaroce.tools.cli.ChildJvm;
 import dev.metaroce.tools.cli.ToolException;
+import dev.metaroce.tools.link.SocketOptions;
 
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -25,10 +26,11 @@ final class SelfServer implements AutoCloseable {
     }
 
     /** Starts it and waits until it listens. */
-    static SelfServer start(PerfTest test, PerfOptions options) {
+    static SelfServer start(PerfTest test, PerfOptions options, SocketOptions sockets) {
         List<String> arguments = new ArrayList<>();
         arguments.addAll(List.of("perf", test.command(), "--port", "0", "--end-with-parent"));
         arguments.addAll(List.of("--bind", options.ipv6 ? "::1" : "127.0.0.1"));
+        arguments.addAll(sockets.arguments());
         arguments.addAll(List.of("--drive", options.drive.label()));
         if (options.mtu != null) {
             arguments.addAll(List.of("--mtu", options.mtu.toString()));
