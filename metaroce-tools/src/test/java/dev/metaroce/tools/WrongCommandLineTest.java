@@ -61,29 +61,6 @@ class WrongCommandLineTest {
                 "perf send-lat -t 4 h           | -t/--tx-depth 4        | bandwidth",
                 "perf write-lat --initiators 2 h| --initiators 2         | bandwidth",
                 "perf write-lat --min-bw 1 h    | --min-bw               | --max-p99",
-                "perf write-bw -q 1 -t 8 -l 9 h | -l/--post-list 9      | -t/--tx-depth 8",
-                "perf write-bw -Q 129 h         | -Q/--cq-mod 129       | -t/--tx-depth 128",
-                "perf write-bw -l 0             | --post-list           | 1..16384",
-                "perf write-bw -b --initiators 2 h | -b/--bidirectional  | --initiators 2",
-                "perf write-bw --interval 0     | --interval            | 0.1..86400",
-                "perf write-bw --percentiles 50 h | --percentiles       | latency",
-                "perf write-bw --histogram f h  | --histogram           | latency",
-                "perf write-lat -b h            | -b/--bidirectional    | bandwidth",
-                "perf send-lat -l 2 h           | -l/--post-list 2      | bandwidth",
-                "perf send-lat -Q 2 h           | -Q/--cq-mod 2         | bandwidth",
-                "perf send-lat --interval 1 h   | --interval            | bandwidth",
-                "perf send-lat --percentiles 0 h | --percentiles        | above 0 and below 100",
-                "perf send-lat --percentiles 50,x h | --percentiles     | 'x'",
-                "perf server h                  | Unmatched argument    | 'h'",
-                "perf server -s 8               | Unknown option        | '-s'",
-                "perf server -p 70000           | --port                | 0..65535",
-                "perf server -4 -6              | -4                    | -6",
-                "perf ping                      | HOST[:PORT]           | Missing required",
-                "perf ping h -c 0               | --count               | 1..1000000000",
-                "perf ping h -i 0               | --interval            | 0.001..3600",
-                "perf ping h -s 2M              | --size                | 1..1048576",
-                "perf ping h -p 0               | -p/--port 0           | server",
-                "perf ping no-such.invalid      | no-such.invalid       | unknown host",
                 "perf write-bw 127.0.0.1:99999  | 127.0.0.1:99999        | 1..65535",
                 "perf write-bw [::1             | [::1                   | brackets",
                 "perf write-bw no-such.invalid  | no-such.invalid        | unknown host",
@@ -111,6 +88,39 @@ class WrongCommandLineTest {
         assertThat(run.errLines()).hasSize(1);
         assertThat(run.err()).startsWith("metaroce").contains(names).contains(advises);
         assertThat(run.out()).isEmpty();
+    }
+
+    @ParameterizedTest
+    @DisplayName("I01: wrong options of batches, latencies, server and ping are refused likewise")
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "perf write-bw -q 1 -t 8 -l 9 h | -l/--post-list 9      | -t/--tx-depth 8",
+                "perf write-bw -Q 129 h         | -Q/--cq-mod 129       | -t/--tx-depth 128",
+                "perf write-bw -l 0             | --post-list           | 1..16384",
+                "perf write-bw -b --initiators 2 h | -b/--bidirectional  | --initiators 2",
+                "perf write-bw --interval 0     | --interval            | 0.1..86400",
+                "perf write-bw --percentiles 50 h | --percentiles       | latency",
+                "perf write-bw --histogram f h  | --histogram           | latency",
+                "perf write-lat -b h            | -b/--bidirectional    | bandwidth",
+                "perf send-lat -l 2 h           | -l/--post-list 2      | bandwidth",
+                "perf send-lat -Q 2 h           | -Q/--cq-mod 2         | bandwidth",
+                "perf send-lat --interval 1 h   | --interval            | bandwidth",
+                "perf send-lat --percentiles 0 h | --percentiles        | above 0 and below 100",
+                "perf send-lat --percentiles 50,x h | --percentiles     | 'x'",
+                "perf server h                  | Unmatched argument    | 'h'",
+                "perf server -s 8               | Unknown option        | '-s'",
+                "perf server -p 70000           | --port                | 0..65535",
+                "perf server -4 -6              | -4                    | -6",
+                "perf ping                      | HOST[:PORT]           | Missing required",
+                "perf ping h -c 0               | --count               | 1..1000000000",
+                "perf ping h -i 0               | --interval            | 0.001..3600",
+                "perf ping h -s 2M              | --size                | 1..1048576",
+                "perf ping h -p 0               | -p/--port 0           | server",
+                "perf ping no-such.invalid      | no-such.invalid       | unknown host",
+            })
+    void isRefusedLikewise(String arguments, String names, String advises) {
+        isRefusedWithOneLine(arguments, names, advises);
     }
 
     @ParameterizedTest
