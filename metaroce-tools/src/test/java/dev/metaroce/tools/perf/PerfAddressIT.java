@@ -89,7 +89,7 @@ class PerfAddressIT {
                         asNobody,
                         jar.toString(),
                         List.of(),
-                        List.of("perf", "server", "-p", "999"))) {
+                        List.of("perf", "server", "-p", "999", "--bind", "0.0.0.0"))) {
             assertThat(server.awaitExit(30)).as(server::toString).isEqualTo(3);
             assertThat(server.err().lines()).hasSize(1);
             assertThat(server.err())
