@@ -1,24 +1,37 @@
 package dev.metaroce.net;
 
+import static java.nio.file.StandardOpenOption.CREATE;
+import static java.nio.file.StandardOpenOption.READ;
+import static java.nio.file.StandardOpenOption.WRITE;
+
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.PacketMemory;
 import dev.metaroce.wire.TxBatch;
 
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.VarHandle;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.util.List;
 import java.util.Locale;
 
 /**
  * What the port can carry with no protocol above it: one process sends datagrams of the size of
- * DATA packets as fast as it can, the other one counts what arrives. No transport over the same
- * port is faster.
+ * DATA packets, the other one counts what arrives. No transport over the same port is faster.
  *
  * <pre>
- *   Blast receive PORT PAYLOAD_BYTES SECONDS [copied]
- *   Blast send PORT PAYLOAD_BYTES SECONDS [copied]
+ *   Blast receive PORT PAYLOAD_BYTES SECONDS FILE [copied]
+ *   Blast send PORT PAYLOAD_BYTES SECONDS FILE [copied]
  * </pre>
+ *
+ * <p>The receiver tells through a mapped file what has arrived, and the sender keeps a window of
+ * that: flow control that costs nothing. Without any, the queue of the receiver is always full and
+ * out of the caches, which is slower than a good transport and no ceiling.
  *
  * <p>With {@code copied}, the sender copies each payload out of a large memory and the receiver
  * copies it into one, as a transport has to; without, both leave the bytes alone.
@@ -28,13 +41,21 @@ final class Blast {
     private static final int OVERHEAD_BYTES = 52;
 
     private static final int HEADER_BYTES = 48;
-    private static final int BATCH_BYTES = 1 << 18;
+    private static final int BATCH_BYTES = 1 << 17;
     private static final int RUNS_MAX = 64;
     private static final int RUN_PACKETS_MAX = 64;
     private static final int RECEIVE_MAX = 64;
 
-    /** As much as the bandwidth test has outstanding by default: 128 messages of 1 MiB. */
-    private static final long MEMORY_BYTES = 128L << 20;
+    /** As much as the bandwidth test reads and writes: one message of 1 MiB. */
+    private static final long MEMORY_BYTES = 1L << 20;
+
+    /** Bytes on the way: a few buffers of the kernel, so that neither side waits. */
+    private static final long WINDOW_BYTES = 512 << 10;
+
+    /** What did not arrive after this long was dropped. */
+    private static final long LOST_NS = 1_000_000;
+
+    private static final VarHandle LONG = ValueLayout.JAVA_LONG.varHandle();
 
     private static final long NS_PER_SECOND = 1_000_000_000;
     private static final long WARM_UP_NS = NS_PER_SECOND / 2;
@@ -45,21 +66,29 @@ final class Blast {
     private final long durationNs;
     private final boolean copied;
     private final MemorySegment memory;
+    private final MemorySegment arrived;
     private long offset;
+    private long sentBytes;
+    private long lostBytes;
 
-    private Blast(int payloadBytes, double seconds, boolean copied) {
+    private Blast(int payloadBytes, double seconds, Path file, boolean copied) throws IOException {
         this.payloadBytes = payloadBytes;
         durationNs = (long) (seconds * NS_PER_SECOND);
         this.copied = copied;
+        try (FileChannel channel = FileChannel.open(file, READ, WRITE, CREATE)) {
+            arrived = channel.map(FileChannel.MapMode.READ_WRITE, 0, Long.BYTES, Arena.ofAuto());
+        }
         memory = Arena.ofAuto().allocate(MEMORY_BYTES, 64);
         if (copied) {
             memory.fill((byte) 1);
         }
     }
 
-    public static void main(String[] args) {
-        boolean copied = args.length > 4 && args[4].equals("copied");
-        Blast blast = new Blast(Integer.parseInt(args[2]), Double.parseDouble(args[3]), copied);
+    public static void main(String[] args) throws IOException {
+        boolean copied = args.length > 5 && args[5].equals("copied");
+        int payloadBytes = Integer.parseInt(args[2]);
+        double seconds = Double.parseDouble(args[3]);
+        Blast blast = new Blast(payloadBytes, seconds, Path.of(args[4]), copied);
         int port = Integer.parseInt(args[1]);
         switch (args[0]) {
             case "receive" -> blast.receive(port);
@@ -79,6 +108,23 @@ final class Blast {
                     fill(batch, to);
                 }
                 port.send(batch);
+                sentBytes += (long) batch.packets() * payloadBytes;
+                keepWindow();
+            }
+        }
+    }
+
+    private void keepWindow() {
+        long since = System.nanoTime();
+        long seen = (long) LONG.getAcquire(arrived, 0L);
+        while (sentBytes - lostBytes - seen > WINDOW_BYTES) {
+            Thread.onSpinWait();
+            long now = (long) LONG.getAcquire(arrived, 0L);
+            if (now != seen) {
+                seen = now;
+                since = System.nanoTime();
+            } else if (System.nanoTime() - since > LOST_NS) {
+                lostBytes = sentBytes - seen;
             }
         }
     }
@@ -129,7 +175,7 @@ final class Blast {
     private Port open(int port) {
         return Port.open(
                 new PortOptions(
-                        host,
+                        List.of(host),
                         port,
                         0,
                         Port.WANTED_BUFFER_BYTES,
@@ -149,6 +195,7 @@ final class Blast {
 
     private final class Counter implements DatagramSink {
         private long bytes;
+        private long total;
 
         @Override
         public void onDatagram(
@@ -160,6 +207,7 @@ final class Blast {
                 boolean ce) {
             int payload = packetBytes - OVERHEAD_BYTES;
             bytes += payload;
+            LONG.setRelease(arrived, 0L, total += payload);
             if (copied) {
                 MemorySegment.copy(from.segment(), at + HEADER_BYTES, memory, advance(), payload);
             }

@@ -66,10 +66,15 @@ final class LinuxSockets {
         for (int own = 0; own < fds.length; own += stride) {
             libc.setsockopt(fds[own], Libc.SOL_SOCKET, Libc.SO_RCVBUF, options.bufferBytes());
         }
-        receiveBufferBytes = libc.getsockopt(fds[0], Libc.SOL_SOCKET, Libc.SO_RCVBUF);
-        sendBufferBytes = libc.getsockopt(fds[0], Libc.SOL_SOCKET, Libc.SO_SNDBUF);
+        receiveBufferBytes = bufferBytes(libc, Libc.SO_RCVBUF);
+        sendBufferBytes = bufferBytes(libc, Libc.SO_SNDBUF);
         SocketTexts.warnIfSmall(from.warnings, receiveBufferBytes, sendBufferBytes);
         warnings = from.warnings;
+    }
+
+    /** As socket(7) says, the kernel doubles the value that was set, for its own bookkeeping. */
+    private int bufferBytes(Libc libc, int option) {
+        return libc.getsockopt(fds[0], Libc.SOL_SOCKET, option) / 2;
     }
 
     /**
