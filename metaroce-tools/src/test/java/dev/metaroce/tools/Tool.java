@@ -48,13 +48,19 @@ public final class Tool implements AutoCloseable {
 
     /** Runs it with options for the JVM. */
     public static Tool start(List<String> jvmOptions, List<String> arguments) {
-        List<String> command = new ArrayList<>();
+        return start(List.of(), jar(), jvmOptions, arguments);
+    }
+
+    /** Runs another copy of the jar by another command, such as one that changes the user. */
+    public static Tool start(
+            List<String> prefix, String jar, List<String> jvmOptions, List<String> arguments) {
+        List<String> command = new ArrayList<>(prefix);
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.add("--enable-native-access=ALL-UNNAMED");
         command.add("-XX:+UseSerialGC");
         command.addAll(jvmOptions);
         command.add("-jar");
-        command.add(jar());
+        command.add(jar);
         command.addAll(arguments);
         try {
             return new Tool(new ProcessBuilder(command).start(), String.join(" ", arguments));
@@ -63,7 +69,7 @@ public final class Tool implements AutoCloseable {
         }
     }
 
-    static String jar() {
+    public static String jar() {
         return System.getProperty("metaroce.jar", "target/metaroce.jar");
     }
 
@@ -115,12 +121,17 @@ public final class Tool implements AutoCloseable {
 
     /** Standard output as the one JSON document that it must be. */
     public JsonNode json() {
+        return json(out.text());
+    }
+
+    /** Text as the one JSON document that it must be, read strictly. */
+    public static JsonNode json(String text) {
         JsonMapper strict =
                 JsonMapper.builder()
                         .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
                         .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
                         .build();
-        return strict.readTree(out.text());
+        return strict.readTree(text);
     }
 
     public String out() {
