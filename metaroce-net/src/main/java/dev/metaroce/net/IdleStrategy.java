@@ -9,7 +9,7 @@ public enum IdleStrategy {
     YIELD,
 
     /**
-     * Yields for {@link DeviceOptions#spinNs}, then sleeps until a datagram, posted work or a
+     * Spins for {@link DeviceOptions#spinNs}, then sleeps until a datagram, posted work or a
      * deadline: nearly no load at rest.
      */
     PARK

@@ -116,6 +116,7 @@ public final class UdpDriver implements Driver {
                     rest(sleepNsMax);
                 }
             }
+            transmit();
         } catch (Throwable t) {
             fail(t);
         } finally {
@@ -178,7 +179,8 @@ public final class UdpDriver implements Driver {
             case YIELD -> Thread.yield();
             case PARK -> {
                 if (waitNs < AWAKE_NS || nowNs - idleSinceNs < spinNs) {
-                    Thread.yield();
+                    // Not a yield: a busy machine would not give the core back for milliseconds.
+                    Thread.onSpinWait();
                 } else {
                     sleep(waitNs);
                 }
@@ -341,10 +343,14 @@ public final class UdpDriver implements Driver {
     }
 
     /**
-     * {@inheritDoc} A second call does nothing. From a handler it returns before the thread ends.
+     * {@inheritDoc} What is owed to peers now is sent before, unless another thread drives an
+     * inline device. A second call does nothing. From a handler it returns before the thread ends.
      */
     @Override
     public void close() {
+        if (mode == DriveMode.INLINE && owner == Thread.currentThread() && isIdleAndWell()) {
+            inline(true);
+        }
         closed = true;
         Thread thread = owner;
         switch (mode) {
@@ -356,6 +362,10 @@ public final class UdpDriver implements Driver {
             }
             case INLINE -> port.close();
         }
+    }
+
+    private boolean isIdleAndWell() {
+        return !closed && !inTurn && failure == null;
     }
 
     static void joinUninterruptibly(Thread thread) {

@@ -132,12 +132,17 @@ public final class Tool implements AutoCloseable {
 
     /** Standard output as the one JSON document that it must be. */
     public JsonNode json() {
+        return json(out.text());
+    }
+
+    /** Text as the one JSON document that it must be, read strictly. */
+    public static JsonNode json(String text) {
         JsonMapper strict =
                 JsonMapper.builder()
                         .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
                         .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
                         .build();
-        return strict.readTree(out.text());
+        return strict.readTree(text);
     }
 
     public String out() {

@@ -2,6 +2,7 @@ package dev.metaroce.tools;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -10,6 +11,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.DatagramChannel;
 import java.util.List;
 
 /** Wrong options: exit code 2 and one line that names the option and what would be right. */
@@ -75,6 +80,7 @@ class WrongCommandLineTest {
                 "devinfo --jsn                  | --jsn                  | --json",
                 "no-such-command                | no-such-command        | metaroce --help",
             })
+    @DisplayName("I01: wrong options are refused with one line that names option and range")
     void isRefusedWithOneLine(String arguments, String names, String advises) {
         InProcess run = InProcess.run(arguments.strip().split(" +"));
 
@@ -82,6 +88,39 @@ class WrongCommandLineTest {
         assertThat(run.errLines()).hasSize(1);
         assertThat(run.err()).startsWith("metaroce").contains(names).contains(advises);
         assertThat(run.out()).isEmpty();
+    }
+
+    @ParameterizedTest
+    @DisplayName("I01: wrong options of batches, latencies, server and ping are refused likewise")
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "perf write-bw -q 1 -t 8 -l 9 h | -l/--post-list 9      | -t/--tx-depth 8",
+                "perf write-bw -Q 129 h         | -Q/--cq-mod 129       | -t/--tx-depth 128",
+                "perf write-bw -l 0             | --post-list           | 1..16384",
+                "perf write-bw -b --initiators 2 h | -b/--bidirectional  | --initiators 2",
+                "perf write-bw --interval 0     | --interval            | 0.1..86400",
+                "perf write-bw --percentiles 50 h | --percentiles       | latency",
+                "perf write-bw --histogram f h  | --histogram           | latency",
+                "perf write-lat -b h            | -b/--bidirectional    | bandwidth",
+                "perf send-lat -l 2 h           | -l/--post-list 2      | bandwidth",
+                "perf send-lat -Q 2 h           | -Q/--cq-mod 2         | bandwidth",
+                "perf send-lat --interval 1 h   | --interval            | bandwidth",
+                "perf send-lat --percentiles 0 h | --percentiles        | above 0 and below 100",
+                "perf send-lat --percentiles 50,x h | --percentiles     | 'x'",
+                "perf server h                  | Unmatched argument    | 'h'",
+                "perf server -s 8               | Unknown option        | '-s'",
+                "perf server -p 70000           | --port                | 0..65535",
+                "perf server -4 -6              | -4                    | -6",
+                "perf ping                      | HOST[:PORT]           | Missing required",
+                "perf ping h -c 0               | --count               | 1..1000000000",
+                "perf ping h -i 0               | --interval            | 0.001..3600",
+                "perf ping h -s 2M              | --size                | 1..1048576",
+                "perf ping h -p 0               | -p/--port 0           | server",
+                "perf ping no-such.invalid      | no-such.invalid       | unknown host",
+            })
+    void isRefusedLikewise(String arguments, String names, String advises) {
+        isRefusedWithOneLine(arguments, names, advises);
     }
 
     @ParameterizedTest
@@ -100,6 +139,34 @@ class WrongCommandLineTest {
         assertThat(document.get("error").asString()).isNotEmpty();
         assertThat(document.get("exit_code").asInt()).isEqualTo(2);
         assertThat(run.errLines()).hasSize(1);
+    }
+
+    @ParameterizedTest
+    @DisplayName("I01: nothing is sent when an option is wrong")
+    @ValueSource(
+            strings = {
+                "--no-such",
+                "-s 0",
+                "-s -1",
+                "-s 3x",
+                "-s 1T",
+                "-n 0",
+                "-q 0",
+                "-D 0",
+                "-a -s 8",
+                "-b --initiators 2",
+                "-p 70000",
+                "-p abc"
+            })
+    void nothingIsSent(String wrong) throws IOException {
+        try (DatagramChannel target = DatagramChannel.open()) {
+            target.bind(new InetSocketAddress("127.0.0.1", 0)).configureBlocking(false);
+            InetSocketAddress address = (InetSocketAddress) target.getLocalAddress();
+            String line = "perf write-bw 127.0.0.1:" + address.getPort() + " " + wrong;
+
+            assertThat(InProcess.run(line.split(" ")).exitCode()).isEqualTo(2);
+            assertThat(target.receive(ByteBuffer.allocate(64))).isNull();
+        }
     }
 
     @Test

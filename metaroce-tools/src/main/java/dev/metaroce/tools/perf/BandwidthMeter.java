@@ -2,6 +2,8 @@ package dev.metaroce.tools.perf;
 
 import org.jspecify.annotations.Nullable;
 
+import java.util.Arrays;
+
 /**
  * Times of posts and completions of a bandwidth test, and the best rate among them.
  *
@@ -33,23 +35,25 @@ final class BandwidthMeter {
         completed = keep ? new long[(int) messages] : null;
     }
 
-    void onPost(long nowNs) {
+    /** So many messages were posted, at this time or a little later. */
+    void onPosts(int count, long nowNs) {
         if (posts == 0) {
             firstPostNs = nowNs;
             sliceStartNs = nowNs;
         }
         if (posted != null) {
-            posted[(int) posts] = nowNs;
+            Arrays.fill(posted, (int) posts, (int) posts + count, nowNs);
         }
-        posts++;
+        posts += count;
     }
 
-    void onCompletion(long nowNs) {
+    /** So many messages completed, at this time or a little earlier. */
+    void onCompletions(int count, long nowNs) {
         if (completed != null) {
-            completed[(int) completions] = nowNs;
+            Arrays.fill(completed, (int) completions, (int) completions + count, nowNs);
         }
-        completions++;
-        sliceMessages++;
+        completions += count;
+        sliceMessages += count;
         lastCompletionNs = nowNs;
         long sliceNs = nowNs - sliceStartNs;
         if (sliceNs >= SLICE_NS) {

@@ -10,6 +10,7 @@ import org.jspecify.annotations.Nullable;
  * @param iterations messages per queue pair; null with a duration
  * @param payloadMtu bytes per packet agreed by both ends; null before they met
  * @param relayLossPercent dropped in each direction by a relay in between; null without one
+ * @param sockets means of using them, at this end; gso, gro, ecn: what those do
  * @param paths of the lease; null before they met
  */
 record Configuration(
@@ -17,8 +18,11 @@ record Configuration(
         @Nullable Integer iterations,
         @Nullable Double durationS,
         double warmUpS,
+        boolean bidirectional,
         int qps,
         int txDepth,
+        int postList,
+        int cqMod,
         int initiators,
         long seed,
         String profile,
@@ -26,6 +30,11 @@ record Configuration(
         @Nullable Integer payloadMtu,
         int payloadMtuLimit,
         String drive,
+        String sockets,
+        boolean gso,
+        boolean gro,
+        boolean ecn,
+        boolean checksum,
         boolean serverStartedByClient,
         @Nullable Double relayLossPercent,
         @Nullable String localAddress,

@@ -1,21 +1,41 @@
 package dev.metaroce.tools.perf;
 
 import org.HdrHistogram.Histogram;
+import org.HdrHistogram.HistogramIterationValue;
+
+import java.io.PrintWriter;
+import java.util.List;
+import java.util.Locale;
 
 /**
- * Round trips of a latency test. Half of a round trip is reported, as perftest does. Minimum,
- * maximum, average and standard deviation are exact; the median and the percentiles come from a
- * histogram of three significant digits.
+ * Round trips of a latency test or of ping. Minimum, maximum, average and standard deviation are
+ * exact; the median and the percentiles come from a histogram of three significant digits.
+ * Recording allocates nothing.
  */
 final class LatencyMeter {
+    /** perftest reports half of a round trip. */
+    static final double HALF = 0.5;
+
+    static final double WHOLE = 1;
+
+    static final String CSV_HEADER = "message_bytes,t_us,count,cumulative_percent";
+
     private static final long HIGHEST_NS = 60_000_000_000L;
 
+    private final double share;
     private final Histogram histogram = new Histogram(1, HIGHEST_NS, 3);
     private long count;
     private long minNs = Long.MAX_VALUE;
     private long maxNs;
     private double meanNs;
     private double squares;
+
+    /**
+     * @param share of a round trip that is reported
+     */
+    LatencyMeter(double share) {
+        this.share = share;
+    }
 
     void onRoundTrip(long ns) {
         long clamped = Math.clamp(ns, 1, HIGHEST_NS);
@@ -33,33 +53,49 @@ final class LatencyMeter {
         return count;
     }
 
-    LatencyRow row(long messageBytes, double elapsedS) {
-        if (count == 0) {
-            double none = Double.NaN;
-            return new LatencyRow(
-                    messageBytes, 0, elapsedS, none, none, none, none, none, none, none);
-        }
-        double stdevNs = count > 1 ? Math.sqrt(squares / (count - 1)) : Double.NaN;
+    /** All figures in microseconds; those of no round trip are NaN. */
+    LatencyRow row(long messageBytes, double elapsedS, List<Percentile> percentiles) {
         return new LatencyRow(
                 messageBytes,
                 count,
                 elapsedS,
-                halfUs((double) minNs),
-                halfUs((double) maxNs),
+                exact((double) minNs),
+                exact((double) maxNs),
                 percentile(50),
-                halfUs(meanNs),
-                halfUs(stdevNs),
+                exact(meanNs),
+                count > 1 ? us(Math.sqrt(squares / (count - 1))) : Double.NaN,
                 percentile(99),
-                percentile(99.9));
+                percentile(99.9),
+                percentiles.stream()
+                        .map(p -> new LatencyRow.Point(p, percentile(p.value())))
+                        .toList());
+    }
+
+    private double exact(double ns) {
+        return count == 0 ? Double.NaN : us(ns);
     }
 
     /** Never outside the exact extremes, although the histogram rounds. */
     private double percentile(double percent) {
         long ns = histogram.getValueAtPercentile(percent);
-        return halfUs((double) Math.clamp(ns, minNs, maxNs));
+        return count == 0 ? Double.NaN : us((double) Math.clamp(ns, minNs, maxNs));
     }
 
-    private static double halfUs(double ns) {
-        return ns / 2 / 1e3;
+    private double us(double ns) {
+        return ns * share / 1e3;
+    }
+
+    /** Writes the distribution as lines of {@link #CSV_HEADER}: one for each time that occurred. */
+    void writeCsv(long messageBytes, PrintWriter out) {
+        for (HistogramIterationValue each : histogram.recordedValues()) {
+            long ns = Math.clamp(each.getValueIteratedTo(), minNs, maxNs);
+            out.printf(
+                    Locale.ROOT,
+                    "%d,%.3f,%d,%.6f%n",
+                    messageBytes,
+                    us((double) ns),
+                    each.getCountAtValueIteratedTo(),
+                    each.getPercentileLevelIteratedTo());
+        }
     }
 }

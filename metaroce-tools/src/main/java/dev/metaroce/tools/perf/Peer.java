@@ -34,13 +34,10 @@ final class Peer implements AutoCloseable {
     final QueuePair[] pairs;
     final CompletionQueue sends;
     final CompletionQueue receives;
-    final WorkCompletion completion = new WorkCompletion();
     private final Arena arena = Arena.ofAuto();
     private final ProtectionDomain domain;
-    private @Nullable MemoryRegion memory;
-
-    /** Receives stay posted from row to row. */
-    boolean hasPostedReceives;
+    private @Nullable MemoryRegion source;
+    private @Nullable MemoryRegion landing;
 
     /** Where the other end's memory is, from its last message. */
     @Nullable RegionDescriptor remote;
@@ -63,7 +60,7 @@ final class Peer implements AutoCloseable {
 
     /** Latency tests rotate through a few send buffers, so that none is touched while in flight. */
     static int sendDepth(PerfParameters parameters) {
-        return parameters.test().isLatency() ? PingPong.SLOTS : parameters.txDepth();
+        return parameters.test().isLatency() ? PingPong.SLOTS : parameters.posting().depth();
     }
 
     /** Starts to connect; the caller waits for {@link #isOpen}. */
@@ -87,35 +84,57 @@ final class Peer implements AutoCloseable {
         return state == ConnectionState.CLOSED || state == ConnectionState.FAILED;
     }
 
-    /** Memory of this end that the device may use, zeroed. */
-    MemoryRegion allocate(long bytes, int access) {
-        MemorySegment segment;
+    /** Zeroed memory for this end. */
+    MemorySegment allocate(long bytes) {
         try {
-            segment = arena.allocate(bytes, 64);
+            return arena.allocate(bytes, 64);
         } catch (OutOfMemoryError e) {
             throw ToolException.environment(
                     "no memory for %,d bytes of message buffers (%s): use a smaller -s or -q"
                             .formatted(bytes, e.getMessage()));
         }
-        memory = domain.register(segment, access);
-        return memory;
     }
 
-    /** Registers memory that several peers share. */
-    MemoryRegion share(MemorySegment segment) {
-        memory = domain.register(segment, Access.LOCAL_WRITE);
-        return memory;
+    /** Registers the memory that messages are sent from; several peers may share it. */
+    void source(MemorySegment segment) {
+        source = domain.register(segment, Access.LOCAL_WRITE);
+    }
+
+    /** The test data of the longest message as the source, if there is none yet. */
+    void fillSource() {
+        if (source == null) {
+            long bytes = parameters.maxMessageBytes();
+            MemorySegment segment = allocate(bytes);
+            Pattern.fill(segment, 0, bytes, parameters.seed());
+            source(segment);
+        }
+    }
+
+    /** Registers the memory that the other end's messages land in. */
+    void landing(MemorySegment segment) {
+        landing = domain.register(segment, Access.LOCAL_WRITE | Access.REMOTE_WRITE);
     }
 
     boolean hasMemory() {
-        return memory != null;
+        return source != null || landing != null;
     }
 
-    MemoryRegion memory() {
-        if (memory == null) {
-            throw new IllegalStateException("memory() before allocate()");
+    MemoryRegion source() {
+        if (source == null) {
+            throw new IllegalStateException("this end sends nothing");
         }
-        return memory;
+        return source;
+    }
+
+    boolean hasLanding() {
+        return landing != null;
+    }
+
+    MemoryRegion landing() {
+        if (landing == null) {
+            throw new IllegalStateException("nothing lands at this end");
+        }
+        return landing;
     }
 
     RegionDescriptor remote() {
@@ -126,7 +145,7 @@ final class Peer implements AutoCloseable {
     }
 
     /** Ends the run with the connection's own words about what went wrong. */
-    ToolException failure(String what) {
+    ToolException failure(String what, WorkCompletion completion) {
         return LinkFailure.of(connection, what, completion);
     }
 
@@ -134,8 +153,11 @@ final class Peer implements AutoCloseable {
     @Override
     public void close() {
         channel.close();
-        if (memory != null) {
-            memory.close();
+        if (source != null) {
+            source.close();
+        }
+        if (landing != null) {
+            landing.close();
         }
     }
 }

@@ -1,8 +1,8 @@
 package dev.metaroce.tools.perf;
 
+import dev.metaroce.event.CounterId;
 import dev.metaroce.event.Counters;
 import dev.metaroce.event.EventId;
-import dev.metaroce.memory.Access;
 import dev.metaroce.memory.RegionDescriptor;
 import dev.metaroce.net.Addresses;
 import dev.metaroce.net.DeviceOptions;
@@ -15,8 +15,6 @@ import dev.metaroce.transport.ConnectionState;
 
 import org.jspecify.annotations.Nullable;
 
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
@@ -24,6 +22,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 
 /**
  * The asking side of all perf tests: connects its initiators, agrees with the server on each row,
@@ -41,14 +40,24 @@ final class PerfClient implements AutoCloseable {
     /**
      * One row as measured here.
      *
-     * @param bandwidth result of a bandwidth test, else null
-     * @param latency result of a latency test, else null
+     * @param sent what a bandwidth test sent, else null
+     * @param latency round trips of a latency test, else null
+     * @param elapsedS of those round trips
+     * @param counters of this end in the row, those that are not zero
+     * @param events of this end since its start, those that are not zero
+     * @param dataIntact whether this end holds what the server sent, null when it sends nothing or
+     *     nobody looked
+     * @param intervals in order; empty when none were asked for
      */
     record Measured(
-            @Nullable BandwidthRow bandwidth,
-            @Nullable LatencyRow latency,
-            CounterSnapshot counters,
+            PerfMessage.Row row,
+            @Nullable Sent sent,
+            @Nullable LatencyMeter latency,
+            double elapsedS,
+            Map<String, Long> counters,
             Map<String, Long> events,
+            @Nullable Boolean dataIntact,
+            List<Interval> intervals,
             PerfMessage.ServerReport server) {}
 
     private final PerfParameters parameters;
@@ -58,6 +67,7 @@ final class PerfClient implements AutoCloseable {
     private final List<EventTally> tallies = new ArrayList<>();
     private final List<Peer> peers = new ArrayList<>();
     private final Idle idle = new Idle();
+    private @Nullable Landing landing;
     private @Nullable InetSocketAddress connectedTo;
 
     PerfClient(PerfParameters parameters, List<InetSocketAddress> targets, long timeoutNs) {
@@ -150,9 +160,9 @@ final class PerfClient implements AutoCloseable {
         double seconds = timeoutNs / 1e9;
         if (reason.isEmpty() || reason.contains("no answer")) {
             return ToolException.failed(
-                    ("no answer from %s within %.1f s: start 'metaroce perf %s' there, or give its"
-                                    + " port with -p")
-                            .formatted(tried, seconds, parameters.test().command()));
+                    ("no answer from %s within %.1f s: start 'metaroce perf server' there, or give"
+                                    + " its port with -p")
+                            .formatted(tried, seconds));
         }
         return ToolException.failed(
                 "%s did not accept the test within %.1f s: %s".formatted(tried, seconds, reason));
@@ -160,67 +170,102 @@ final class PerfClient implements AutoCloseable {
 
     private void allocate() {
         if (parameters.test().isLatency()) {
-            peers.getFirst()
-                    .allocate(
-                            PingPong.memoryBytes(parameters),
-                            Access.LOCAL_WRITE | Access.REMOTE_WRITE);
-            return;
+            return; // a ping-pong brings its own memory
         }
-        long bytes = parameters.maxMessageBytes();
-        MemorySegment source;
-        try {
-            source = Arena.ofAuto().allocate(bytes, 64);
-        } catch (OutOfMemoryError e) {
-            throw ToolException.environment(
-                    "no memory for a message of %,d bytes (%s): use a smaller -s"
-                            .formatted(bytes, e.getMessage()));
+        Peer first = peers.getFirst();
+        first.fillSource();
+        for (Peer other : peers.subList(1, peers.size())) {
+            other.source(first.source().segment());
         }
-        Pattern.fill(source, 0, bytes, parameters.seed());
-        peers.forEach(peer -> peer.share(source));
+        landing = parameters.bidirectional() ? new Landing(first) : null;
     }
 
     /**
-     * Measures one row.
+     * Agrees with the server on a row; afterwards messages may flow.
      *
-     * @param iterations messages per queue pair, ignored with a duration
-     * @param durationNs how long to post, 0 for a number of messages
-     * @param verify ask the server to compare its memory with the test data
+     * @return the game of a latency test, else null
      */
-    Measured measure(long messageBytes, long iterations, long durationNs, boolean verify) {
+    @Nullable PingPong begin(PerfMessage.Row row) {
+        Peer first = peers.getFirst();
         PingPong game = null;
-        boolean latencyTest = parameters.test().isLatency();
-        if (latencyTest) {
-            Peer peer = peers.getFirst();
-            game = new PingPong(peer, messageBytes, peer.connection.payloadMtu());
-            game.prepare();
+        if (parameters.test().isLatency()) {
+            game = new PingPong(first, row.messageBytes(), row.pieceBytes());
         }
+        if (landing != null) {
+            landing.prepare(row.messageBytes());
+        }
+        RegionDescriptor target = first.hasLanding() ? first.landing().descriptor() : null;
         for (Peer peer : peers) {
-            RegionDescriptor pongTarget = latencyTest ? peer.memory().descriptor() : null;
-            int pieceBytes = peer.connection.payloadMtu();
-            peer.channel.send(PerfMessage.row(messageBytes, pieceBytes, pongTarget));
+            peer.channel.send(PerfMessage.row(row, target));
         }
         for (PerfMessage ready : answers(PerfMessage.Kind.READY)) {
             if (ready.region() == null) {
                 throw ToolException.failed("the server sent no address to write to");
             }
         }
+        return game;
+    }
+
+    /** A row of messages of a size, for {@link #begin} and {@link #measure}. */
+    PerfMessage.Row row(long messageBytes, long iterations, long durationNs, long quietNs) {
+        int pieceBytes = peer().connection.payloadMtu();
+        return new PerfMessage.Row(messageBytes, pieceBytes, iterations, durationNs, quietNs);
+    }
+
+    /**
+     * Measures one row.
+     *
+     * @param verify compare memory with the test data, here and there
+     * @param intervalNs length of the intervals that {@code onInterval} hears of, 0 for none
+     */
+    Measured measure(
+            PerfMessage.Row row, boolean verify, long intervalNs, Consumer<Interval> onInterval) {
+        PingPong game = begin(row);
+        List<Interval> intervals = new ArrayList<>();
         CounterSnapshot before = counters();
-        BandwidthRow bandwidth = null;
-        LatencyRow latency = null;
+        Sent sent = null;
+        LatencyMeter latency = null;
+        double elapsedS;
         if (game == null) {
-            BandwidthRun run = new BandwidthRun(peers, messageBytes, iterations, durationNs);
-            bandwidth = BandwidthRow.of(messageBytes, run.run());
+            IntervalMeter cuts = null;
+            if (intervalNs > 0) {
+                cuts =
+                        new IntervalMeter(
+                                intervalNs,
+                                row.messageBytes(),
+                                () -> counters().get(CounterId.DATA_RESENT),
+                                onInterval.andThen(intervals::add));
+            }
+            sent = Sent.of(new BandwidthRun(peers, row, landing, cuts).run());
+            elapsedS = sent.elapsedNs() / 1e9;
         } else {
-            LatencyRun run = new LatencyRun(peers.getFirst(), game, iterations, durationNs);
-            LatencyMeter meter = run.run();
-            latency = meter.row(messageBytes, run.elapsedNs() / 1e9);
+            LatencyRun run = new LatencyRun(peer(), game, row.iterations(), row.durationNs());
+            latency = run.run();
+            elapsedS = run.elapsedNs() / 1e9;
         }
         CounterSnapshot counted = counters().since(before);
+        PerfMessage.ServerReport report = end(verify);
+        Boolean intact = null;
+        if (verify && landing != null) {
+            intact = landing.isIntact(row.messageBytes());
+        }
+        return new Measured(
+                row,
+                sent,
+                latency,
+                elapsedS,
+                counted.nonZero(),
+                events(),
+                intact,
+                intervals,
+                report);
+    }
+
+    private PerfMessage.ServerReport end(boolean verify) {
         for (Peer peer : peers) {
             peer.channel.send(PerfMessage.rowEnd(verify));
         }
-        PerfMessage.ServerReport report = sum(answers(PerfMessage.Kind.REPORT));
-        return new Measured(bandwidth, latency, counted, events(), report);
+        return sum(answers(PerfMessage.Kind.REPORT));
     }
 
     /** The first server report stands for all, since they are of one device; data is per peer. */
@@ -247,7 +292,8 @@ final class PerfClient implements AutoCloseable {
                 peak,
                 first.contextTableBytes(),
                 first.counters(),
-                first.events());
+                first.events(),
+                first.sent());
     }
 
     /** Waits for one message of the kind from every peer and notes the memory it tells. */
@@ -257,6 +303,9 @@ final class PerfClient implements AutoCloseable {
         boolean all =
                 drive(
                         () -> {
+                            if (landing != null) {
+                                landing.repost();
+                            }
                             owing.removeIf(peer -> collect(peer, kind, got));
                             return owing.isEmpty();
                         },
@@ -286,6 +335,9 @@ final class PerfClient implements AutoCloseable {
             }
             return null;
         }
+        if (message.kind() == PerfMessage.Kind.REFUSAL) {
+            throw ToolException.failed("the server ended the run: " + message.reason());
+        }
         if (message.kind() != kind) {
             throw ToolException.failed(
                     "the server said %s where %s was due".formatted(message.kind(), kind));
@@ -307,14 +359,17 @@ final class PerfClient implements AutoCloseable {
         hangUp();
     }
 
+    /** Whoever waits less long for a server does not wait longer for its farewell either. */
     private void hangUp() {
         for (Peer peer : peers) {
             peer.connection.close();
         }
-        drive(() -> peers.stream().allMatch(Peer::hasEnded), GOODBYE_NS);
+        long budgetNs = Math.min(GOODBYE_NS, timeoutNs);
+        drive(() -> peers.stream().allMatch(Peer::hasEnded), budgetNs);
     }
 
-    private boolean drive(BooleanSupplier condition, long timeoutNs) {
+    /** Moves packets until the condition holds; false when the time is over before. */
+    boolean drive(BooleanSupplier condition, long timeoutNs) {
         long startNs = System.nanoTime();
         idle.reset();
         while (!condition.getAsBoolean()) {

@@ -5,7 +5,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 
-/** {@code metaroce perf}: only a roof over the four tests. */
+/** {@code metaroce perf}: only a roof over the four tests, their server, and ping. */
 @Command(
         name = "perf",
         description = "Measures bandwidth and latency between two ends, as perftest does.",
@@ -14,7 +14,9 @@ import picocli.CommandLine.Spec;
             PerfCommand.WriteBandwidth.class,
             PerfCommand.WriteLatency.class,
             PerfCommand.SendBandwidth.class,
-            PerfCommand.SendLatency.class
+            PerfCommand.SendLatency.class,
+            PingCommand.class,
+            ServerCommand.class
         })
 public final class PerfCommand implements Runnable {
     @Spec private CommandSpec spec;
@@ -22,7 +24,8 @@ public final class PerfCommand implements Runnable {
     @Override
     public void run() {
         throw new CommandLine.ParameterException(
-                spec.commandLine(), "name a test: write-bw, write-lat, send-bw or send-lat");
+                spec.commandLine(),
+                "name a test: write-bw, write-lat, send-bw, send-lat or ping; or server");
     }
 
     /** RDMA WRITE bandwidth. */

@@ -4,40 +4,27 @@ import dev.metaroce.tools.cli.Numbers;
 import dev.metaroce.tools.cli.Numbers.Bytes;
 import dev.metaroce.tools.cli.Numbers.Decimal;
 import dev.metaroce.tools.cli.Numbers.Whole;
-import dev.metaroce.tools.cli.ToolException;
-import dev.metaroce.wire.Profile;
 
 import org.jspecify.annotations.Nullable;
 
-import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.TypeConversionException;
 
-import java.util.Locale;
+import java.nio.file.Path;
+import java.util.List;
 
 /** Options of the four perf tests, as picocli fills them in; names and defaults as perftest's. */
-final class PerfOptions {
+final class PerfOptions extends EndpointOptions {
     static final long MESSAGE_BYTES_MAX = 1L << 31;
     static final int QPS_MAX = 128;
     static final int TX_DEPTH_MAX = 16_384;
     static final int INITIATORS_MAX = 1024;
-    static final int DEFAULT_PORT = 18_515;
 
     /** Largest message of {@code -a}, which has 23 rows: 2 B, 4 B, ... 8 MiB. */
     static final long ALL_BYTES_MAX = 8L << 20;
 
     /** Most memory for the landing places of one connection before they are shared. */
     static final long LANDING_BYTES_MAX = 1L << 30;
-
-    enum Drive {
-        INLINE,
-        THREAD;
-
-        String label() {
-            return name().toLowerCase(Locale.ROOT);
-        }
-    }
 
     @Parameters(
             arity = "0..1",
@@ -92,18 +79,48 @@ final class PerfOptions {
     @Nullable Integer txDepth;
 
     @Option(
-            names = {"-p", "--port"},
-            paramLabel = "PORT",
-            converter = Numbers.Port.class,
-            defaultValue = "" + DEFAULT_PORT,
-            description = "UDP port of the server (18515); 0 lets the server choose a free one.")
-    int port;
+            names = {"-b", "--bidirectional"},
+            description =
+                    "Bandwidth tests: the server sends too, at the same time, over the one "
+                            + "connection; the table shows the total.")
+    boolean bidirectional;
 
-    @Option(names = "--bind", paramLabel = "ADDRESS", description = "Local address (any).")
-    @Nullable String bind;
+    @Option(
+            names = {"-l", "--post-list"},
+            paramLabel = "N",
+            converter = TxDepth.class,
+            defaultValue = "1",
+            description = "Bandwidth tests: post so many messages together, 1..tx-depth (1).")
+    int postList;
 
-    @Option(names = "--json", description = "One JSON document on standard output, nothing else.")
-    boolean json;
+    @Option(
+            names = {"-Q", "--cq-mod"},
+            paramLabel = "N",
+            converter = TxDepth.class,
+            defaultValue = "1",
+            description = "Bandwidth tests: one completion for so many messages, 1..tx-depth (1).")
+    int cqMod;
+
+    @Option(
+            names = "--interval",
+            paramLabel = "SECONDS",
+            converter = Numbers.Seconds.class,
+            description = "Bandwidth tests: a line each so many seconds while the test runs.")
+    @Nullable Double intervalSeconds;
+
+    @Option(
+            names = "--percentiles",
+            paramLabel = "P",
+            split = ",",
+            converter = Percentile.Converter.class,
+            description = "Latency tests: which percentiles to show, as in 50,90,99 (99,99.9).")
+    @Nullable List<Percentile> percentiles;
+
+    @Option(
+            names = "--histogram",
+            paramLabel = "FILE",
+            description = "Latency tests: write the distribution of all times as CSV.")
+    @Nullable Path histogram;
 
     @Option(
             names = "--self",
@@ -123,29 +140,6 @@ final class PerfOptions {
     boolean keep;
 
     @Option(
-            names = "--mtu",
-            paramLabel = "BYTES",
-            converter = Mtu.class,
-            description = "Largest payload per packet, a multiple of 64 in 256..65408 (8896).")
-    @Nullable Integer mtu;
-
-    @Option(
-            names = "--profile",
-            paramLabel = "S|M",
-            converter = ProfileName.class,
-            description =
-                    "S: one path, Go-Back-N. M: many paths, selective acknowledgement (the "
-                            + "best both ends offer).")
-    @Nullable Profile profile;
-
-    @Option(
-            names = "--paths",
-            paramLabel = "N",
-            converter = Paths.class,
-            description = "Most paths of a lease, 1..16 (8).")
-    @Nullable Integer paths;
-
-    @Option(
             names = "--initiators",
             paramLabel = "N",
             converter = Initiators.class,
@@ -154,24 +148,6 @@ final class PerfOptions {
                     "Independent endpoints in the client process, 1..1024, all driven by "
                             + "one thread; each sends -n messages per queue pair (1).")
     int initiators;
-
-    @Option(
-            names = "--drive",
-            paramLabel = "inline|thread",
-            converter = DriveName.class,
-            defaultValue = "inline",
-            description =
-                    "inline: the testing thread moves the packets. thread: a driver thread "
-                            + "does (inline).")
-    Drive drive;
-
-    @Option(names = "-4", description = "Use IPv4 only.")
-    boolean ipv4;
-
-    @Option(
-            names = {"-6", "--ipv6"},
-            description = "Use IPv6 only.")
-    boolean ipv6;
 
     @Option(names = "--report_gbits", description = "Table in Gb/sec (10^9 bit/s), not MiB/sec.")
     boolean reportGbits;
@@ -203,18 +179,19 @@ final class PerfOptions {
             names = "--min-bw",
             paramLabel = "GBITS",
             converter = Threshold.class,
-            description = "Exit with 4 when the average bandwidth is below so many Gb/s.")
+            description =
+                    "Exit with 4 when the average bandwidth is below so many Gb/s: of both "
+                            + "directions with -b, of any row with -a.")
     @Nullable Double minGbits;
 
     @Option(
             names = "--max-p99",
             paramLabel = "USEC",
             converter = Threshold.class,
-            description = "Exit with 4 when the 99%% latency is above so many microseconds.")
+            description =
+                    "Exit with 4 when the 99%% latency is above so many microseconds, of any row "
+                            + "with -a.")
     @Nullable Double maxP99Us;
-
-    @Option(names = "--end-with-parent", hidden = true)
-    boolean endWithParent;
 
     boolean isServer() {
         return host == null && !self;
@@ -237,17 +214,22 @@ final class PerfOptions {
         return iterations == null ? test.defaultIterations() : iterations;
     }
 
-    int txDepthOf(PerfTest test) {
-        return txDepth == null ? test.defaultTxDepth() : txDepth;
+    Posting posting(PerfTest test) {
+        int depth = txDepth == null ? test.defaultTxDepth() : txDepth;
+        return new Posting(depth, postList, cqMod);
+    }
+
+    long durationNs() {
+        return durationSeconds == null ? 0 : (long) (durationSeconds * 1e9);
     }
 
     /** Refuses combinations that make no sense, naming the options. */
     void check(PerfTest test) {
+        checkEndpoint();
         refuse(all && size != null, "-a/--all and -s/--size exclude each other: give one");
         refuse(
                 durationSeconds != null && iterations != null,
                 "-D/--duration and -n/--iters exclude each other: give one");
-        refuse(ipv4 && ipv6, "-4 and -6 exclude each other: give one");
         refuse(host != null && self, "--self starts its own server: give it or HOST, not both");
         refuse(loss != null && !self, "--loss needs a relay of its own: give --self too");
         refuse(loss != null && ipv6, "--loss relays IPv4: leave -6 out");
@@ -256,23 +238,39 @@ final class PerfOptions {
                 !isServer() && !self && port == 0,
                 "-p/--port 0 is for the server: give the port it printed");
         if (test.isLatency()) {
-            refuse(qps != 1, "-q/--qps " + qps + " is for bandwidth: a latency test uses 1");
-            refuse(
-                    txDepth != null && txDepth != 1,
-                    "-t/--tx-depth " + txDepth + " is for bandwidth: a latency test uses 1");
-            refuse(
-                    initiators != 1,
-                    "--initiators " + initiators + " is for bandwidth: a latency test uses 1");
-            refuse(minGbits != null, "--min-bw is for bandwidth tests: use --max-p99");
+            checkLatency();
         } else {
-            refuse(maxP99Us != null, "--max-p99 is for latency tests: use --min-bw");
+            checkBandwidth(test);
         }
     }
 
-    private static void refuse(boolean wrong, String message) {
-        if (wrong) {
-            throw ToolException.usage(message);
-        }
+    private void checkLatency() {
+        String uses = " is for bandwidth: a latency test uses 1";
+        refuse(qps != 1, "-q/--qps " + qps + uses);
+        refuse(txDepth != null && txDepth != 1, "-t/--tx-depth " + txDepth + uses);
+        refuse(postList != 1, "-l/--post-list " + postList + uses);
+        refuse(cqMod != 1, "-Q/--cq-mod " + cqMod + uses);
+        refuse(initiators != 1, "--initiators " + initiators + uses);
+        refuse(
+                bidirectional,
+                "-b/--bidirectional is for bandwidth: a latency test goes both ways anyhow");
+        refuse(intervalSeconds != null, "--interval is for bandwidth tests: leave it out");
+        refuse(minGbits != null, "--min-bw is for bandwidth tests: use --max-p99");
+    }
+
+    private void checkBandwidth(PerfTest test) {
+        refuse(maxP99Us != null, "--max-p99 is for latency tests: use --min-bw");
+        refuse(percentiles != null, "--percentiles is for latency tests: leave it out");
+        refuse(histogram != null, "--histogram is for latency tests: leave it out");
+        refuse(
+                bidirectional && initiators > 1,
+                "-b/--bidirectional is for one endpoint at each end: leave it or --initiators "
+                        + initiators
+                        + " out");
+        int depth = posting(test).depth();
+        String most = " is more than -t/--tx-depth " + depth + ": lower it or raise the depth";
+        refuse(postList > depth, "-l/--post-list " + postList + most);
+        refuse(cqMod > depth, "-Q/--cq-mod " + cqMod + most);
     }
 
     static final class MessageSize extends Bytes {
@@ -299,12 +297,6 @@ final class PerfOptions {
         }
     }
 
-    static final class Paths extends Whole {
-        Paths() {
-            super(1, 16);
-        }
-    }
-
     static final class Initiators extends Whole {
         Initiators() {
             super(1, INITIATORS_MAX);
@@ -320,41 +312,6 @@ final class PerfOptions {
     static final class Threshold extends Decimal {
         Threshold() {
             super("the unit shown", "0", "1000000");
-        }
-    }
-
-    static final class Mtu implements ITypeConverter<Integer> {
-        @Override
-        public Integer convert(String text) {
-            int value = text.matches("[0-9]{1,9}") ? Integer.parseInt(text) : -1;
-            if (value < 256 || value > 65_408 || value % 64 != 0) {
-                throw new TypeConversionException(
-                        "'" + text + "' is not a multiple of 64 in 256..65408");
-            }
-            return value;
-        }
-    }
-
-    static final class ProfileName implements ITypeConverter<Profile> {
-        @Override
-        public Profile convert(String text) {
-            return switch (text.toUpperCase(Locale.ROOT)) {
-                case "S" -> Profile.S;
-                case "M" -> Profile.M;
-                default -> throw new TypeConversionException("'" + text + "' is not S or M");
-            };
-        }
-    }
-
-    static final class DriveName implements ITypeConverter<Drive> {
-        @Override
-        public Drive convert(String text) {
-            return switch (text) {
-                case "inline" -> Drive.INLINE;
-                case "thread" -> Drive.THREAD;
-                default ->
-                        throw new TypeConversionException("'" + text + "' is not inline or thread");
-            };
         }
     }
 }

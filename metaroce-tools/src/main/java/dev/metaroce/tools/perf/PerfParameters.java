@@ -9,23 +9,25 @@ import java.nio.ByteBuffer;
  * bytes, big endian, so that it fits the 64 bytes a REQUEST has for it.
  *
  * @param test which test
+ * @param bidirectional the server sends too, at the same time
  * @param maxMessageBytes largest message of the run
  * @param qps data queue pairs of this connection, beside the one for messages
- * @param txDepth work requests the client keeps outstanding per queue pair
+ * @param posting how work requests are posted per queue pair
  * @param initiators connections that belong to this run
  * @param group random number that the connections of one run share
  * @param seed of the test pattern
  */
 record PerfParameters(
         PerfTest test,
+        boolean bidirectional,
         long maxMessageBytes,
         int qps,
-        int txDepth,
+        Posting posting,
         int initiators,
         long group,
         long seed) {
     static final int MAGIC = 0x4D52_7066; // "MRpf"
-    static final int VERSION = 1;
+    static final int VERSION = 2;
     static final int BYTES = 48;
 
     /** The service id of the perf server: "perf". */
@@ -38,11 +40,13 @@ record PerfParameters(
                 .put((byte) test.code())
                 .putShort((short) qps)
                 .putLong(maxMessageBytes)
-                .putInt(txDepth)
+                .putInt(posting.depth())
                 .putInt(initiators)
                 .putLong(group)
                 .putLong(seed)
-                .putLong(0)
+                .putShort((short) posting.list())
+                .putShort((short) posting.signalEvery())
+                .putInt(bidirectional ? 1 : 0)
                 .array();
     }
 
@@ -56,22 +60,28 @@ record PerfParameters(
             return null;
         }
         PerfTest test = PerfTest.of(in.get());
-        int qps = in.getShort() & 0xFFFF;
+        int qps = in.getShort();
         long maxMessageBytes = in.getLong();
-        int txDepth = in.getInt();
+        int depth = in.getInt();
         int initiators = in.getInt();
+        long group = in.getLong();
+        long seed = in.getLong();
+        Posting posting = new Posting(depth, in.getShort(), in.getShort());
+        boolean bidirectional = in.getInt() != 0;
+        if (test == null) {
+            return null;
+        }
         PerfParameters read =
-                test == null
-                        ? null
-                        : new PerfParameters(
-                                test,
-                                maxMessageBytes,
-                                qps,
-                                txDepth,
-                                initiators,
-                                in.getLong(),
-                                in.getLong());
-        return read != null && read.isInRange() ? read : null;
+                new PerfParameters(
+                        test,
+                        bidirectional,
+                        maxMessageBytes,
+                        qps,
+                        posting,
+                        initiators,
+                        group,
+                        seed);
+        return read.isInRange() ? read : null;
     }
 
     private boolean isInRange() {
@@ -79,18 +89,23 @@ record PerfParameters(
                 && qps <= PerfOptions.QPS_MAX
                 && maxMessageBytes >= 1
                 && maxMessageBytes <= PerfOptions.MESSAGE_BYTES_MAX
-                && txDepth >= 1
-                && txDepth <= PerfOptions.TX_DEPTH_MAX
+                && posting.isInRange()
                 && initiators >= 1
-                && initiators <= PerfOptions.INITIATORS_MAX;
+                && initiators <= PerfOptions.INITIATORS_MAX
+                && (!bidirectional || (initiators == 1 && !test.isLatency()));
     }
 
-    /** Receives the server keeps posted per queue pair. */
+    /** True when this end sends messages of its own accord, not only in answer. */
+    boolean sends(boolean client) {
+        return !test.isLatency() && (client || bidirectional);
+    }
+
+    /** Receives that an end to which messages are sent keeps posted per queue pair. */
     int receiveDepth() {
-        return test.isSend() ? Math.clamp(2L * txDepth, 512, PerfOptions.TX_DEPTH_MAX) : 1;
+        return test.isSend() ? Math.clamp(2L * posting.depth(), 512, PerfOptions.TX_DEPTH_MAX) : 1;
     }
 
-    /** Landing places in the server's memory: one per queue pair as long as memory allows. */
+    /** Landing places in the receiver's memory: one per queue pair as long as memory allows. */
     int slots() {
         long affordable = Math.max(1, PerfOptions.LANDING_BYTES_MAX / maxMessageBytes);
         return (int) Math.min(qps, affordable);

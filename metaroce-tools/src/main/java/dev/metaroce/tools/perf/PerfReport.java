@@ -1,15 +1,14 @@
 package dev.metaroce.tools.perf;
 
-import dev.metaroce.event.CounterId;
 import dev.metaroce.tools.cli.Json;
 import dev.metaroce.tools.cli.Terminal;
-import dev.metaroce.tools.link.CounterSnapshot;
 
 import org.jspecify.annotations.Nullable;
 
 import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.ObjectNode;
 
+import java.util.List;
 import java.util.Locale;
 
 /**
@@ -21,17 +20,27 @@ final class PerfReport {
     private final PerfTest test;
     private final boolean all;
     private final boolean gbits;
+    private final List<Percentile> percentiles;
     private final @Nullable Terminal out;
     private final ObjectNode document = Json.object();
     private final ArrayNode rows = document.arrayNode();
 
     /**
+     * @param all several rows are to come
+     * @param gbits the table is in Gb/sec
+     * @param percentiles the columns of a latency test after those of perftest
      * @param out where the table goes, null for the document only
      */
-    PerfReport(PerfTest test, boolean all, boolean gbits, @Nullable Terminal out) {
+    PerfReport(
+            PerfTest test,
+            boolean all,
+            boolean gbits,
+            List<Percentile> percentiles,
+            @Nullable Terminal out) {
         this.test = test;
         this.all = all;
         this.gbits = gbits;
+        this.percentiles = percentiles;
         this.out = out;
         document.put("command", "metaroce perf " + test.command());
         document.put("test", test.command());
@@ -50,18 +59,28 @@ final class PerfReport {
         }
         String rule = "-".repeat(WIDTH);
         out.line(rule);
-        String title = test.title() + " over MetaRoCE";
+        String kind = c.bidirectional() ? "bidirectional bandwidth" : "bandwidth";
+        String title = test.title().replace("bandwidth", kind) + " over MetaRoCE";
         out.line(" ".repeat((WIDTH - title.length()) / 2) + out.bold(title));
         pair("Number of qps", c.qps(), "Profile", c.profile() + ", " + paths(c));
         pair("TX depth", c.txDepth(), "Payload MTU", c.payloadMtu() + " B");
         pair("Initiators", c.initiators(), "Drive", c.drive());
         pair("Messages", amount(c), "Warm-up", c.warmUpS() + " s");
+        if (c.postList() > 1 || c.cqMod() > 1) {
+            pair("Post list", c.postList(), "CQ moderation", c.cqMod());
+        }
         if (c.relayLossPercent() != null) {
             pair("Relay drops", c.relayLossPercent() + " % each way", "Relay seed", c.seed());
         }
+        String offloads = "GSO %s, GRO %s, ECN %s".formatted(on(c.gso()), on(c.gro()), on(c.ecn()));
+        pair("Sockets", c.sockets() + ", " + offloads, "Checksum", on(c.checksum()));
         pair("Local address", c.localAddress(), "Remote address", c.remoteAddress());
         out.line(rule);
         out.line(columns());
+    }
+
+    private static String on(boolean on) {
+        return on ? "on" : "OFF";
     }
 
     private static String paths(Configuration c) {
@@ -82,8 +101,12 @@ final class PerfReport {
 
     private String columns() {
         if (test.isLatency()) {
-            return " #bytes    #iterations   t_min[usec]   t_max[usec]  t_typical[usec]"
-                    + "   t_avg[usec]  t_stdev[usec]  99%[usec]  99.9%[usec]";
+            StringBuilder line =
+                    new StringBuilder(
+                            " #bytes    #iterations   t_min[usec]   t_max[usec]  t_typical[usec]"
+                                    + "   t_avg[usec]  t_stdev[usec]");
+            percentiles.forEach(p -> line.append("  ").append(heading(p)));
+            return line.toString();
         }
         String unit = gbits ? "[Gb/sec] " : "[MiB/sec]";
         return " #bytes    #iterations    BW peak"
@@ -93,49 +116,80 @@ final class PerfReport {
                 + "   MsgRate[Mpps]   resent[pkts]  resent[%]";
     }
 
-    void row(PerfClient.Measured measured) {
-        ObjectNode row = Json.object();
-        CounterSnapshot counted = measured.counters();
-        long first = counted.get(CounterId.DATA_SENT);
-        long again = counted.get(CounterId.DATA_RESENT);
-        double share = first + again == 0 ? 0 : 100.0 * again / (first + again);
-        if (measured.bandwidth() != null) {
-            row.setAll(Json.tree(measured.bandwidth()));
-            print(measured.bandwidth(), again, share);
+    private static String heading(Percentile percentile) {
+        return percentile.label() + "[usec]";
+    }
+
+    /** A line of a test that is under way; its document is part of the row's. */
+    void interval(Interval i) {
+        if (out != null) {
+            out.line(
+                    "   %8.2f - %8.2f s %12s %12s %s %12s Mpps %8d resent",
+                    i.fromS(),
+                    i.toS(),
+                    Terminal.bytes(i.bytes()),
+                    bandwidth(gbits ? i.bwGbps() : i.bwMibS()),
+                    gbits ? "Gb/sec" : "MiB/sec",
+                    rate(i.msgRateMpps()),
+                    i.retransmittedPackets());
         }
-        if (measured.latency() != null) {
-            row.setAll(Json.tree(measured.latency()));
-            print(measured.latency());
+    }
+
+    void row(PerfClient.Measured measured, BandwidthResult result) {
+        ObjectNode row = result.total().document();
+        print(Long.toString(measured.row().messageBytes()), result.total());
+        if (result.local() != null && result.remote() != null) {
+            row.set("local", result.local().document());
+            row.set("remote", result.remote().document());
+            row.set("total", result.total().document());
+            print("  sent", result.local());
+            print("  received", result.remote());
         }
+        if (!measured.intervals().isEmpty()) {
+            row.set("intervals", Json.COMPACT.valueToTree(measured.intervals()));
+        }
+        add(row, measured);
+    }
+
+    void row(PerfClient.Measured measured, LatencyRow latency) {
+        ObjectNode row = latency.document();
+        row.setAll(Json.tree(Traffic.of(measured.counters(), null)));
+        print(latency);
+        add(row, measured);
+    }
+
+    private void add(ObjectNode row, PerfClient.Measured measured) {
         PerfMessage.ServerReport server = measured.server();
         row.setAll(
                 Json.tree(
                         new RowDocument(
-                                first,
-                                again,
-                                counted.get(CounterId.RESENT_BYTES),
-                                share,
-                                server.dataIntact(),
                                 server.contexts(),
                                 server.contextsPeak(),
                                 server.contextTableBytes(),
-                                new RowDocument.View(counted.nonZero(), measured.events()),
+                                new RowDocument.View(measured.counters(), measured.events()),
                                 new RowDocument.View(server.counters(), server.events()))));
         rows.add(row);
     }
 
-    private void print(BandwidthRow r, long again, double share) {
+    private void print(String label, Direction direction) {
+        BandwidthRow r = direction.figures();
         if (out != null) {
             out.line(
-                    " %-10d %-14d %-18.2f  %-20.2f  %-15s %-14d %.3f",
-                    r.messageBytes(),
+                    " %-10s %-14d %-18s  %-20s  %-15s %-14d %.3f",
+                    label,
                     r.iterations(),
-                    gbits ? r.bwPeakGbps() : r.bwPeakMibS(),
-                    gbits ? r.bwAverageGbps() : r.bwAverageMibS(),
+                    bandwidth(gbits ? r.bwPeakGbps() : r.bwPeakMibS()),
+                    bandwidth(gbits ? r.bwAverageGbps() : r.bwAverageMibS()),
                     rate(r.msgRateMpps()),
-                    again,
-                    share);
+                    direction.traffic().retransmittedPackets(),
+                    direction.traffic().retransmittedPercent());
         }
+    }
+
+    /** Two decimals of a small figure would be off by more than a percent. */
+    private static String bandwidth(double value) {
+        String format = value >= 10 ? "%.2f" : value >= 0.01 ? "%.4f" : "%.4e";
+        return String.format(Locale.ROOT, format, value);
     }
 
     /** Few large messages per second must not become 0.000000, or nothing adds up. */
@@ -145,42 +199,55 @@ final class PerfReport {
     }
 
     private void print(LatencyRow r) {
-        if (out != null) {
-            out.line(
-                    " %-9d %-13d %-13.2f %-12.2f %-16.2f %-13.2f %-14s %-10.2f %.2f",
-                    r.messageBytes(),
-                    r.iterations(),
-                    r.tMinUs(),
-                    r.tMaxUs(),
-                    r.tTypicalUs(),
-                    r.tAvgUs(),
-                    Double.isNaN(r.tStdevUs())
-                            ? "-"
-                            : String.format(Locale.ROOT, "%.2f", r.tStdevUs()),
-                    r.tP99Us(),
-                    r.tP999Us());
+        if (out == null) {
+            return;
         }
+        StringBuilder line =
+                new StringBuilder(
+                        String.format(
+                                Locale.ROOT,
+                                " %-9d %-13d %-13.2f %-12.2f %-16.2f %-13.2f %-13s",
+                                r.messageBytes(),
+                                r.iterations(),
+                                r.tMinUs(),
+                                r.tMaxUs(),
+                                r.tTypicalUs(),
+                                r.tAvgUs(),
+                                Double.isNaN(r.tStdevUs())
+                                        ? "-"
+                                        : String.format(Locale.ROOT, "%.2f", r.tStdevUs())));
+        for (LatencyRow.Point point : r.percentiles()) {
+            int width = heading(point.percentile()).length();
+            String us = String.format(Locale.ROOT, "%.2f", point.us());
+            line.append("  ").append(us).repeat(" ", Math.max(0, width - us.length()));
+        }
+        out.line(line.toString().stripTrailing());
     }
 
     /** Last lines of the table: what the figures mean and what the server saw. */
-    void footer(PerfClient.Measured last) {
+    void footer(PerfClient.Measured last, @Nullable Boolean intact) {
         if (out == null) {
             return;
         }
         out.line("-".repeat(WIDTH));
         PerfMessage.ServerReport server = last.server();
+        String where = server.sent() == null ? "data at the server: " : "data at both ends: ";
         String data =
-                server.dataIntact() == null
+                intact == null
                         ? ""
-                        : server.dataIntact()
-                                ? "data at the server: " + out.green("intact") + "; "
-                                : "data at the server: " + out.red("WRONG") + "; ";
+                        : where + (intact ? out.green("intact") : out.red("WRONG")) + "; ";
         out.line(
                 " %sreceive contexts in use: at most %d of %d, %s in all",
                 data,
                 server.contextsPeak(),
                 server.contexts(),
                 Terminal.bytes(server.contextTableBytes()));
+        if (server.sent() != null) {
+            out.line(
+                    out.dim(
+                            " sent + received = total, over the time from the first post to the"
+                                    + " last completion of either end"));
+        }
         out.line(
                 out.dim(
                         test.isLatency()
@@ -192,6 +259,7 @@ final class PerfReport {
     /** The verdict on a threshold; absent when none was given. */
     void verdict(boolean pass, String text) {
         document.put("verdict", pass ? "pass" : "fail");
+        document.put("verdict_reason", text);
         if (out != null) {
             out.line(" " + (pass ? out.green(text) : out.red(text)));
         }

@@ -1,42 +1,40 @@
 package dev.metaroce.tools.perf;
 
 import dev.metaroce.event.CounterId;
-import dev.metaroce.memory.Access;
-import dev.metaroce.memory.MemoryRegion;
-import dev.metaroce.ring.PostResult;
-import dev.metaroce.ring.WcStatus;
+import dev.metaroce.tools.cli.ToolException;
 import dev.metaroce.tools.link.CounterSnapshot;
 import dev.metaroce.transport.ConnectionState;
-import dev.metaroce.verbs.QueuePair;
 
 import org.jspecify.annotations.Nullable;
 
-import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.Objects;
 
 /**
  * The server's end of one connection: does what the client says, row after row. Driven by {@link
- * #turn} on the server's thread; never blocks.
+ * #turn} on the server's thread; never blocks. What a client says wrong ends its run with a {@link
+ * ToolException} that says so.
  */
 final class PerfSession {
-    private static final long CHECK_BYTES = 1 << 20;
-
     private final Peer peer;
     private final PerfServer server;
-    private final PerfTest test;
+    private final PerfParameters parameters;
     private @Nullable PingPong game;
+    private @Nullable Landing landing;
+    private @Nullable BandwidthFlow flow;
+    private @Nullable BandwidthMeter meter;
+    private PerfMessage.@Nullable Row row;
     private CounterSnapshot rowStart;
-    private long messageBytes;
-    private boolean inRow;
+    private boolean rowRuns;
+    private boolean clientIsDone;
     private boolean spoke;
     private boolean bye;
-    private boolean wantsReport;
     private boolean verifies;
 
     PerfSession(Peer peer, PerfServer server) {
         this.peer = peer;
         this.server = server;
-        test = peer.parameters.test();
+        parameters = peer.parameters;
         rowStart = snapshot();
     }
 
@@ -51,7 +49,7 @@ final class PerfSession {
 
     /** True while packets of a row flow, when the server's thread must not sleep. */
     boolean inRow() {
-        return inRow;
+        return row != null;
     }
 
     boolean hasEnded() {
@@ -63,138 +61,142 @@ final class PerfSession {
         return bye;
     }
 
+    /** How long the client said it may be quiet. */
+    long quietNs() {
+        return row == null ? 0 : row.quietNs();
+    }
+
     /** One look at everything that may have happened; true when something had. */
     boolean turn() {
         if (peer.connection.state() == ConnectionState.FAILED) {
             return false;
         }
-        boolean worked = inRow && !peer.hasEnded() && workOnRow();
-        if (wantsReport && (game == null || game.isDrained())) {
-            wantsReport = false;
-            report();
-            worked = true;
-        }
+        boolean worked = row != null && !hasEnded() && workOnRow(row);
         PerfMessage message = peer.channel.poll(PerfMessage.class);
         if (message != null) {
             spoke = true;
+            server.onSpeak(peer);
             onMessage(message);
             worked = true;
         }
         return worked;
     }
 
-    private boolean workOnRow() {
-        return switch (test) {
-            case WRITE_BW -> false;
-            case SEND_BW -> repostReceives();
-            case WRITE_LAT, SEND_LAT -> answer();
-        };
+    private boolean workOnRow(PerfMessage.Row current) {
+        if (!rowRuns) {
+            // The client begins when it hears READY; so does this end, and its counts of the row.
+            rowRuns = peer.channel.isFlushed();
+            rowStart = rowRuns ? snapshot() : rowStart;
+        }
+        boolean worked = landing != null && landing.repost();
+        if (rowRuns && flow != null) {
+            worked |= flow.step(System.nanoTime());
+        }
+        if (game != null) {
+            worked |= answer(game);
+        }
+        if (clientIsDone && rowRuns && isDrained()) {
+            report(current);
+            worked = true;
+        }
+        return worked;
     }
 
-    private boolean answer() {
-        PingPong pong = game;
-        if (pong == null || !pong.canSend() || !pong.hasArrived()) {
+    private static boolean answer(PingPong pong) {
+        if (!pong.canSend() || !pong.hasArrived()) {
             return false;
         }
         pong.send();
         return true;
     }
 
-    private boolean repostReceives() {
-        boolean any = false;
-        while (peer.receives.poll(peer.completion)) {
-            if (peer.hasEnded()) {
-                return false;
-            }
-            if (peer.completion.status() != WcStatus.SUCCESS) {
-                throw peer.failure("receive of " + messageBytes + " B");
-            }
-            postReceive((int) peer.completion.wrId());
-            any = true;
-        }
-        return any;
-    }
-
-    private void postReceive(int q) {
-        QueuePair pair = peer.pairs[q];
-        long bytes = peer.parameters.maxMessageBytes();
-        long offset = q % peer.parameters.slots() * bytes;
-        if (pair.postReceive(q, peer.memory(), offset, bytes) != PostResult.OK) {
-            throw new IllegalStateException("receive queue full");
-        }
+    private boolean isDrained() {
+        return (game == null || game.isDrained()) && (flow == null || flow.isDone());
     }
 
     private void onMessage(PerfMessage message) {
         switch (message.kind()) {
             case ROW -> beginRow(message);
             case ROW_END -> {
-                // Not yet out of the row: the last pong may still wait for its turn.
-                inRow = false;
-                wantsReport = true;
+                // Not yet out of the row: the last messages of this end may still be under way.
+                clientIsDone = true;
                 verifies = message.verify();
             }
             case BYE -> bye = true;
-            case READY, REPORT -> {
-                // Words of a server; a client that says them is none of ours.
-                bye = true;
-                peer.connection.close();
-            }
+            case READY, REPORT, REFUSAL ->
+                    throw ToolException.failed(
+                            "client %s said %s, which is a server's word"
+                                    .formatted(peer.connection.peer(), message.kind()));
         }
     }
 
     private void beginRow(PerfMessage message) {
-        messageBytes = message.messageBytes();
+        PerfMessage.Row next = checked(message);
         peer.remote = message.region();
-        prepareMemory(message.pieceBytes());
-        rowStart = snapshot();
-        inRow = true;
-        peer.channel.send(PerfMessage.ready(peer.memory().descriptor()));
-    }
-
-    private void prepareMemory(int pieceBytes) {
-        PerfParameters parameters = peer.parameters;
-        boolean first = !peer.hasMemory();
-        if (test.isLatency()) {
-            if (first) {
-                peer.allocate(
-                        PingPong.memoryBytes(parameters), Access.LOCAL_WRITE | Access.REMOTE_WRITE);
+        if (parameters.test().isLatency()) {
+            game = new PingPong(peer, next.messageBytes(), next.pieceBytes());
+        } else {
+            if (landing == null) {
+                landing = new Landing(peer);
             }
-            game = new PingPong(peer, messageBytes, pieceBytes);
-            game.prepare();
-            return;
+            landing.prepare(next.messageBytes());
         }
-        if (first) {
-            peer.allocate(
-                    parameters.slots() * parameters.maxMessageBytes(),
-                    Access.LOCAL_WRITE | Access.REMOTE_WRITE);
+        if (parameters.bidirectional()) {
+            prepareFlow(next);
         }
-        clear(peer.memory());
-        if (test.isSend() && !peer.hasPostedReceives) {
-            peer.hasPostedReceives = true;
-            for (int i = 0; i < parameters.receiveDepth(); i++) {
-                for (int q = 0; q < parameters.qps(); q++) {
-                    postReceive(q);
-                }
-            }
-        }
+        row = next;
+        rowRuns = false;
+        clientIsDone = false;
+        peer.channel.send(PerfMessage.ready(peer.landing().descriptor()));
     }
 
-    /** So that intact data at the end can only come from this row. */
-    private void clear(MemoryRegion memory) {
-        long stride = peer.parameters.maxMessageBytes();
-        for (int slot = 0; slot < peer.parameters.slots(); slot++) {
-            memory.segment().asSlice(slot * stride, messageBytes).fill((byte) 0);
-        }
+    private void prepareFlow(PerfMessage.Row next) {
+        peer.fillSource();
+        boolean timed = next.durationNs() > 0;
+        meter = new BandwidthMeter(timed ? 0 : next.iterations() * parameters.qps());
+        flow =
+                new BandwidthFlow(
+                        peer, next.messageBytes(), next.iterations(), next.durationNs(), meter);
     }
 
-    private void report() {
-        if (test == PerfTest.SEND_BW) {
-            repostReceives();
+    /** The client decides, but not about memory that it has not asked for. */
+    private PerfMessage.Row checked(PerfMessage message) {
+        PerfMessage.Row next = message.row();
+        boolean right =
+                next != null
+                        && next.messageBytes() >= 1
+                        && next.messageBytes() <= parameters.maxMessageBytes()
+                        && next.pieceBytes() >= 1
+                        && next.iterations() >= 1
+                        && next.durationNs() >= 0
+                        && next.quietNs() >= 0
+                        && (message.region() != null || !needsRegion());
+        if (!right) {
+            throw ToolException.failed(
+                    "client %s asks for a row that does not fit its run: %s"
+                            .formatted(peer.connection.peer(), next));
         }
-        Boolean intact = (verifies && !test.isLatency()) ? isIntact() : null;
-        CounterSnapshot row = snapshot().since(rowStart);
+        return Objects.requireNonNull(next);
+    }
+
+    /** True when this end writes into the client's memory. */
+    private boolean needsRegion() {
+        PerfTest test = parameters.test();
+        return !test.isSend() && (test.isLatency() || parameters.bidirectional());
+    }
+
+    private void report(PerfMessage.Row done) {
+        if (landing != null) {
+            landing.repost();
+        }
+        Boolean intact = null;
+        if (verifies && landing != null) {
+            intact = landing.isIntact(done.messageBytes());
+        }
+        CounterSnapshot counted = snapshot().since(rowStart);
         if (verifies) {
-            server.onRowEnd(peer, messageBytes, row.get(CounterId.DATA_ACCEPTED), intact);
+            long packets = counted.get(CounterId.DATA_ACCEPTED);
+            server.onRowEnd(peer, done.messageBytes(), packets, intact);
         }
         peer.channel.send(
                 PerfMessage.report(
@@ -203,25 +205,10 @@ final class PerfSession {
                                 peer.device.limits().contexts(),
                                 server.contextsPeak(),
                                 peer.device.contextTableBytes(),
-                                row.nonZero(),
-                                server.events())));
-    }
-
-    /** Looks at a MiB at a time: the device must answer its peers meanwhile. */
-    private boolean isIntact() {
-        MemorySegment memory = peer.memory().segment();
-        PerfParameters parameters = peer.parameters;
-        for (int slot = 0; slot < parameters.slots(); slot++) {
-            long base = slot * parameters.maxMessageBytes();
-            for (long at = 0; at < messageBytes; at += CHECK_BYTES) {
-                long bytes = Math.min(CHECK_BYTES, messageBytes - at);
-                if (!Pattern.matches(memory, base, at, bytes, parameters.seed())) {
-                    return false;
-                }
-                peer.device.progress();
-            }
-        }
-        return true;
+                                counted.nonZero(),
+                                server.events(),
+                                meter == null ? null : Sent.of(meter))));
+        row = null;
     }
 
     private CounterSnapshot snapshot() {

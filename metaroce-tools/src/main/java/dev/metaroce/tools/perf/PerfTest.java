@@ -2,12 +2,13 @@ package dev.metaroce.tools.perf;
 
 import org.jspecify.annotations.Nullable;
 
-/** The four tests. The code is what the client tells the server. */
+/** The tests, and ping. The code is what the client tells the server. */
 enum PerfTest {
     WRITE_BW(1, "write-bw", "RDMA WRITE bandwidth test", 65_536, 5000, 128),
     WRITE_LAT(2, "write-lat", "RDMA WRITE latency test", 2, 1000, 1),
     SEND_BW(3, "send-bw", "SEND bandwidth test", 65_536, 1000, 128),
-    SEND_LAT(4, "send-lat", "SEND latency test", 2, 1000, 1);
+    SEND_LAT(4, "send-lat", "SEND latency test", 2, 1000, 1),
+    PING(5, "ping", "ping", 64, 1, 1);
 
     private final int code;
     private final String command;
@@ -53,12 +54,13 @@ enum PerfTest {
         return title;
     }
 
+    /** One message out, one back. */
     boolean isLatency() {
-        return this == WRITE_LAT || this == SEND_LAT;
+        return this == WRITE_LAT || this == SEND_LAT || this == PING;
     }
 
     boolean isSend() {
-        return this == SEND_BW || this == SEND_LAT;
+        return this != WRITE_BW && this != WRITE_LAT;
     }
 
     /** Defaults as perftest has them. */

@@ -3,6 +3,7 @@ package dev.metaroce.tools.perf;
 import dev.metaroce.memory.MemoryRegion;
 import dev.metaroce.ring.PostResult;
 import dev.metaroce.ring.WcStatus;
+import dev.metaroce.ring.WorkCompletion;
 import dev.metaroce.verbs.QueuePair;
 
 import java.lang.foreign.MemorySegment;
@@ -25,6 +26,7 @@ final class PingPong {
 
     private final Peer peer;
     private final QueuePair pair;
+    private final WorkCompletion completion = new WorkCompletion();
     private final boolean send;
     private final long messageBytes;
     private final long slotBytes;
@@ -36,7 +38,8 @@ final class PingPong {
     private long pieceEnd;
 
     /**
-     * @param peer with memory laid out by {@link #memoryBytes}
+     * Gives the peer its memory if it has none, and forgets earlier rows.
+     *
      * @param pieceBytes payload bytes per packet, the same at both ends
      */
     PingPong(Peer peer, long messageBytes, int pieceBytes) {
@@ -45,15 +48,18 @@ final class PingPong {
         pair = peer.pairs[0];
         send = peer.parameters.test().isSend();
         slotBytes = slotBytes(peer.parameters.maxMessageBytes());
-        landing = peer.memory().segment();
-        this.pieceBytes = Math.max(1, pieceBytes);
-        pieceEnd = Math.min(this.pieceBytes, messageBytes);
-    }
-
-    /** First the landing place, then the send buffers. */
-    static long memoryBytes(PerfParameters parameters) {
-        long slot = slotBytes(parameters.maxMessageBytes());
-        return slot * (1 + buffers(slot));
+        this.pieceBytes = pieceBytes;
+        pieceEnd = Math.min(pieceBytes, messageBytes);
+        boolean first = !peer.hasMemory();
+        if (first) {
+            peer.source(peer.allocate(slotBytes * buffers(slotBytes)));
+            peer.landing(peer.allocate(slotBytes));
+        }
+        landing = peer.landing().segment();
+        landing.fill((byte) 0);
+        if (send && first) {
+            postReceive();
+        }
     }
 
     /** Large messages get by with two buffers. */
@@ -65,16 +71,6 @@ final class PingPong {
         return (messageBytes + 63) & -64;
     }
 
-    /** Forgets earlier rows: the landing place holds no byte that a round waits for. */
-    void prepare() {
-        MemoryRegion memory = peer.memory();
-        memory.segment().asSlice(0, slotBytes).fill((byte) 0);
-        if (send && !peer.hasPostedReceives) {
-            peer.hasPostedReceives = true;
-            postReceive();
-        }
-    }
-
     /** True when the other end has everything that was sent. */
     boolean isDrained() {
         return canSend() && posted == completed;
@@ -82,9 +78,9 @@ final class PingPong {
 
     /** True when the message of the next round may be sent: its buffer is free again. */
     boolean canSend() {
-        while (peer.sends.poll(peer.completion)) {
-            if (peer.completion.status() != WcStatus.SUCCESS) {
-                throw peer.failure("message " + peer.completion.wrId());
+        while (peer.sends.poll(completion)) {
+            if (completion.status() != WcStatus.SUCCESS) {
+                throw peer.failure("message " + completion.wrId(), completion);
             }
             completed++;
         }
@@ -94,8 +90,8 @@ final class PingPong {
     /** Sends the message of the next round. */
     void send() {
         long round = posted + 1;
-        long offset = slotBytes * (1 + posted % buffers(slotBytes));
-        MemoryRegion memory = peer.memory();
+        long offset = slotBytes * (posted % buffers(slotBytes));
+        MemoryRegion memory = peer.source();
         PostResult result;
         if (send) {
             result = pair.postSend(round, memory, offset, messageBytes);
@@ -138,11 +134,11 @@ final class PingPong {
     }
 
     private boolean hasReceived() {
-        if (!peer.receives.poll(peer.completion)) {
+        if (!peer.receives.poll(completion)) {
             return false;
         }
-        if (peer.completion.status() != WcStatus.SUCCESS) {
-            throw peer.failure("receive " + expected);
+        if (completion.status() != WcStatus.SUCCESS) {
+            throw peer.failure("receive " + expected, completion);
         }
         expected++;
         postReceive();
@@ -151,10 +147,15 @@ final class PingPong {
 
     /** All receives land in one place: a latency test has one message under way. */
     private void postReceive() {
-        long bytes = Math.max(messageBytes, peer.parameters.maxMessageBytes());
-        if (pair.postReceive(expected, peer.memory(), 0, bytes) != PostResult.OK) {
+        long bytes = peer.parameters.maxMessageBytes();
+        if (pair.postReceive(expected, peer.landing(), 0, bytes) != PostResult.OK) {
             throw new IllegalStateException("receive queue full");
         }
+    }
+
+    /** Rounds of this end that were sent. */
+    long sent() {
+        return posted;
     }
 
     /** Rounds of the other end that arrived. */

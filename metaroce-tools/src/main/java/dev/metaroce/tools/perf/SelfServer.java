@@ -52,7 +52,7 @@ final class SelfServer implements AutoCloseable {
                             + exitCode(process)
                             + "; its own message is above");
         }
-        return new SelfServer(process, output, PerfTestCommand.portOf(line));
+        return new SelfServer(process, output, ServerRun.portOf(line));
     }
 
     int port() {

@@ -14,4 +14,10 @@ interface ServerOutput {
      * @param intact whether memory holds the test data, null when that was not looked at
      */
     void onRow(long messageBytes, long packets, @Nullable Boolean intact, int contextsPeak);
+
+    /** A client failed, and the server goes on. */
+    void onFailure(String reason);
+
+    /** The run of a client is over, well or not. */
+    void onRunEnd();
 }

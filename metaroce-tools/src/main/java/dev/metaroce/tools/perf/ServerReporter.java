@@ -8,39 +8,64 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.ObjectNode;
 
-/** The server's lines, or its document. */
-final class ServerReporter implements ServerOutput {
-    private final PerfTest expected;
-    private final @Nullable Terminal out;
-    private final ObjectNode document = Json.object();
-    private final ArrayNode rows = document.arrayNode();
+import java.util.function.Consumer;
 
-    ServerReporter(PerfTest expected, @Nullable Terminal out) {
+/** The server's lines, or its document: one per run of a client. */
+final class ServerReporter implements ServerOutput {
+    private final String command;
+    private final @Nullable PerfTest expected;
+    private final @Nullable Terminal out;
+    private final Consumer<ObjectNode> documents;
+    private ObjectNode document;
+    private ArrayNode rows;
+
+    /**
+     * @param expected the test that the server was started for, null for any
+     * @param out where lines go, null for documents only
+     * @param documents takes the document of each run that ended
+     */
+    ServerReporter(
+            String command,
+            @Nullable PerfTest expected,
+            @Nullable Terminal out,
+            Consumer<ObjectNode> documents) {
+        this.command = command;
         this.expected = expected;
         this.out = out;
-        document.put("command", "metaroce perf " + expected.command());
-        document.put("test", expected.command());
-        document.put("role", "server");
-        document.putNull("error");
+        this.documents = documents;
+        document = empty();
+        rows = document.arrayNode();
+    }
+
+    private ObjectNode empty() {
+        ObjectNode next = Json.object();
+        next.put("command", command);
+        next.put("test", expected == null ? null : expected.command());
+        next.put("role", "server");
+        next.putNull("error");
+        return next;
     }
 
     @Override
     public void onClient(String address, PerfParameters parameters) {
-        document.put("test", parameters.test().command());
+        String test = parameters.test().command();
+        document.put("test", test);
         document.put("client_address", address);
+        document.put("bidirectional", parameters.bidirectional());
         document.put("qps", parameters.qps());
         document.put("initiators", parameters.initiators());
         if (out != null) {
             String adopted =
-                    parameters.test() == expected
+                    expected == null || parameters.test() == expected
                             ? ""
                             : " (the client asks for it; this server was started for "
                                     + expected.command()
                                     + ")";
             out.line(
-                    "client %s: %s, %d qps, %d initiators%s",
+                    "client %s: %s%s, %d qps, %d initiators%s",
                     address,
-                    parameters.test().command(),
+                    test,
+                    parameters.bidirectional() ? " in both directions" : "",
                     parameters.qps(),
                     parameters.initiators(),
                     adopted);
@@ -63,6 +88,22 @@ final class ServerReporter implements ServerOutput {
         }
     }
 
+    @Override
+    public void onFailure(String reason) {
+        document.put("error", reason);
+        if (out != null) {
+            out.line("%s", reason);
+        }
+    }
+
+    @Override
+    public void onRunEnd() {
+        documents.accept(document());
+        document = empty();
+        rows = document.arrayNode();
+    }
+
+    /** Of the present run. */
     ObjectNode document() {
         document.set("results", rows);
         return document;

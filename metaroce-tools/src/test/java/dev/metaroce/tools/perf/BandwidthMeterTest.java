@@ -10,13 +10,13 @@ class BandwidthMeterTest {
     void averageRunsFromTheFirstPostToTheLastCompletion() {
         BandwidthMeter meter = new BandwidthMeter(4);
         for (int i = 0; i < 4; i++) {
-            meter.onPost(1000);
+            meter.onPosts(1, 1000);
         }
         for (int i = 1; i <= 4; i++) {
-            meter.onCompletion(1000 + i * 500);
+            meter.onCompletions(1, 1000 + i * 500);
         }
 
-        BandwidthRow row = BandwidthRow.of(1000, meter);
+        BandwidthRow row = BandwidthRow.of(1000, Sent.of(meter), 2000);
 
         // 4000 bytes in 2000 ns are 2 GB/s.
         assertThat(row.bwAverageGbps()).isCloseTo(16, within(1e-9));
@@ -36,10 +36,10 @@ class BandwidthMeterTest {
         long[] posts = {0, 0, 100, 200, 225, 250};
         long[] ends = {100, 200, 225, 250, 275, 300};
         for (int i = 0; i < 6; i++) {
-            meter.onPost(posts[i]);
+            meter.onPosts(1, posts[i]);
         }
         for (int i = 0; i < 6; i++) {
-            meter.onCompletion(ends[i]);
+            meter.onCompletions(1, ends[i]);
         }
 
         // Windows of 1: 50 ns each at the end; of 2: 250-100=150, 275-200=75 (k=3), 300-225=75;
@@ -51,16 +51,16 @@ class BandwidthMeterTest {
     void aRunWithoutTimesTakesItsPeakFromWholeSlices() {
         BandwidthMeter meter = new BandwidthMeter(0);
         long now = 0;
-        meter.onPost(0);
+        meter.onPosts(1, 0);
         for (int i = 0; i < 1000; i++) { // 20 ms of one message per 20 us
             now += 20_000;
-            meter.onPost(now);
-            meter.onCompletion(now);
+            meter.onPosts(1, now);
+            meter.onCompletions(1, now);
         }
         for (int i = 0; i < 1000; i++) { // 10 ms of one message per 10 us
             now += 10_000;
-            meter.onPost(now);
-            meter.onCompletion(now);
+            meter.onPosts(1, now);
+            meter.onCompletions(1, now);
         }
 
         assertThat(meter.peakMessagesPerNs()).isCloseTo(1 / 10_000.0, within(1e-7));
@@ -69,8 +69,8 @@ class BandwidthMeterTest {
     @Test
     void peakOfALongRunDoesNotFallBelowItsAverage() {
         BandwidthMeter meter = new BandwidthMeter(0);
-        meter.onPost(0);
-        meter.onCompletion(10);
+        meter.onPosts(1, 0);
+        meter.onCompletions(1, 10);
 
         assertThat(meter.peakMessagesPerNs()).isEqualTo(0.1);
     }
@@ -78,16 +78,19 @@ class BandwidthMeterTest {
     @Test
     void figuresThatContradictEachOtherAreNoticed() {
         BandwidthRow row =
-                new BandwidthRow(1000, 4, 2e-6, 16, 16, 2e9 / (1 << 20), 2e9 / (1 << 20), 3);
+                new BandwidthRow(1000, 4, 2e-6, 2e-6, 16, 16, 2e9 / (1 << 20), 2e9 / (1 << 20), 3);
 
         assertThat(row.addsUp()).isFalse();
     }
 
     @Test
     void depthShrinksForHugeMessagesOnly() {
-        assertThat(BandwidthRun.effectiveDepth(128, 65_536)).isEqualTo(128);
-        assertThat(BandwidthRun.effectiveDepth(128, 8L << 20)).isEqualTo(32);
-        assertThat(BandwidthRun.effectiveDepth(128, 1L << 31)).isEqualTo(2);
-        assertThat(BandwidthRun.effectiveDepth(1, 1L << 31)).isEqualTo(1);
+        Posting usual = Posting.ofDepth(128);
+
+        assertThat(usual.fitting(65_536)).isEqualTo(usual);
+        assertThat(usual.fitting(8L << 20).depth()).isEqualTo(32);
+        assertThat(usual.fitting(1L << 31).depth()).isEqualTo(2);
+        assertThat(Posting.ofDepth(1).fitting(1L << 31).depth()).isEqualTo(1);
+        assertThat(new Posting(128, 64, 100).fitting(1L << 31)).isEqualTo(new Posting(2, 2, 2));
     }
 }

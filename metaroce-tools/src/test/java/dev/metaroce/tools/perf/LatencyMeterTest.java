@@ -14,13 +14,13 @@ class LatencyMeterTest {
     void figuresAreHalfRoundTripsAndMatchPlainArithmetic() {
         Rng rng = new Rng(0xC0FFEE);
         long[] ns = new long[5000];
-        LatencyMeter meter = new LatencyMeter();
+        LatencyMeter meter = new LatencyMeter(LatencyMeter.HALF);
         for (int i = 0; i < ns.length; i++) {
             ns[i] = 10_000 + rng.nextInt(50_000);
             meter.onRoundTrip(ns[i]);
         }
 
-        LatencyRow row = meter.row(8, 1);
+        LatencyRow row = meter.row(8, 1, Percentile.DEFAULT);
 
         Arrays.sort(ns);
         double mean = Arrays.stream(ns).average().orElseThrow();
@@ -37,22 +37,23 @@ class LatencyMeterTest {
 
     @Test
     void jitterBelowAMicrosecondIsNotTruncatedAway() {
-        LatencyMeter meter = new LatencyMeter();
+        LatencyMeter meter = new LatencyMeter(LatencyMeter.HALF);
         for (int i = 0; i < 100; i++) {
             meter.onRoundTrip(i % 2 == 0 ? 10_000 : 10_400);
         }
 
         // perftest would print 0.00: it drops the fraction of a microsecond of every difference.
-        assertThat(meter.row(8, 1).tStdevUs()).isCloseTo(0.1, within(0.001));
+        assertThat(meter.row(8, 1, Percentile.DEFAULT).tStdevUs()).isCloseTo(0.1, within(0.001));
     }
 
     @Test
     void oneRoundTripHasNoDeviationAndNoneHasNoFigures() {
-        LatencyMeter one = new LatencyMeter();
+        LatencyMeter one = new LatencyMeter(LatencyMeter.HALF);
         one.onRoundTrip(7000);
 
-        assertThat(one.row(8, 1).tTypicalUs()).isEqualTo(3.5);
-        assertThat(one.row(8, 1).tStdevUs()).isNaN();
-        assertThat(new LatencyMeter().row(8, 1).tAvgUs()).isNaN();
+        assertThat(one.row(8, 1, Percentile.DEFAULT).tTypicalUs()).isEqualTo(3.5);
+        assertThat(one.row(8, 1, Percentile.DEFAULT).tStdevUs()).isNaN();
+        assertThat(new LatencyMeter(LatencyMeter.HALF).row(8, 1, Percentile.DEFAULT).tAvgUs())
+                .isNaN();
     }
 }

@@ -10,7 +10,20 @@ import java.lang.foreign.ValueLayout;
 
 class PerfParametersTest {
     private static final PerfParameters SOME =
-            new PerfParameters(PerfTest.SEND_BW, 1L << 31, 128, 16_384, 1024, 0xC0FFEE, -1);
+            new PerfParameters(
+                    PerfTest.SEND_BW,
+                    true,
+                    1L << 31,
+                    128,
+                    new Posting(16_384, 128, 100),
+                    1,
+                    0xC0FFEE,
+                    -1);
+
+    private static PerfParameters writes(long bytes) {
+        Posting one = Posting.ofDepth(1);
+        return new PerfParameters(PerfTest.WRITE_BW, false, bytes, 128, one, 1, 1, 1);
+    }
 
     @Test
     void surviveTheWireAndFitPrivateData() {
@@ -59,8 +72,8 @@ class PerfParametersTest {
 
     @Test
     void landingPlacesStayWithinTheirMemory() {
-        PerfParameters small = new PerfParameters(PerfTest.WRITE_BW, 65_536, 128, 1, 1, 1, 1);
-        PerfParameters large = new PerfParameters(PerfTest.WRITE_BW, 1L << 31, 128, 1, 1, 1, 1);
+        PerfParameters small = writes(65_536);
+        PerfParameters large = writes(1L << 31);
 
         assertThat(small.slots()).isEqualTo(128);
         assertThat(large.slots()).isEqualTo(1);

@@ -1,0 +1,176 @@
+package dev.metaroce.tools.perf;
+
+import dev.metaroce.net.DeviceOptions;
+import dev.metaroce.net.DriveMode;
+import dev.metaroce.tools.cli.Numbers;
+import dev.metaroce.tools.cli.Numbers.Whole;
+import dev.metaroce.tools.cli.ToolException;
+import dev.metaroce.tools.link.Endpoint;
+import dev.metaroce.tools.link.SocketOptions;
+import dev.metaroce.wire.Profile;
+
+import org.jspecify.annotations.Nullable;
+
+import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.TypeConversionException;
+
+import java.util.Locale;
+
+/** What every perf command says about its own end: address, port, and how the device works. */
+class EndpointOptions {
+    static final int DEFAULT_PORT = 18_515;
+
+    enum Drive {
+        INLINE,
+        THREAD;
+
+        String label() {
+            return name().toLowerCase(Locale.ROOT);
+        }
+    }
+
+    @Mixin final SocketOptions sockets = new SocketOptions();
+
+    @Option(
+            names = {"-p", "--port"},
+            paramLabel = "PORT",
+            converter = Numbers.Port.class,
+            defaultValue = "" + DEFAULT_PORT,
+            description = "UDP port of the server (18515); 0 lets the server choose a free one.")
+    int port;
+
+    @Option(names = "--bind", paramLabel = "ADDRESS", description = "Local address (any).")
+    @Nullable String bind;
+
+    @Option(names = "--json", description = "One JSON document on standard output, nothing else.")
+    boolean json;
+
+    @Option(
+            names = "--mtu",
+            paramLabel = "BYTES",
+            converter = Mtu.class,
+            description = "Largest payload per packet, a multiple of 64 in 256..65408 (8896).")
+    @Nullable Integer mtu;
+
+    @Option(
+            names = "--profile",
+            paramLabel = "S|M",
+            converter = ProfileName.class,
+            description =
+                    "S: one path, Go-Back-N. M: many paths, selective acknowledgement (the "
+                            + "best both ends offer).")
+    @Nullable Profile profile;
+
+    @Option(
+            names = "--paths",
+            paramLabel = "N",
+            converter = Paths.class,
+            description = "Most paths of a lease, 1..16 (8).")
+    @Nullable Integer paths;
+
+    @Option(
+            names = "--drive",
+            paramLabel = "inline|thread",
+            converter = DriveName.class,
+            defaultValue = "inline",
+            description =
+                    "inline: the testing thread moves the packets. thread: a driver thread "
+                            + "does (inline).")
+    Drive drive;
+
+    @Option(names = "-4", description = "Use IPv4 only.")
+    boolean ipv4;
+
+    @Option(
+            names = {"-6", "--ipv6"},
+            description = "Use IPv6 only.")
+    boolean ipv6;
+
+    @Option(names = "--end-with-parent", hidden = true)
+    boolean endWithParent;
+
+    /** Refuses combinations that make no sense, naming the options. */
+    void checkEndpoint() {
+        refuse(ipv4 && ipv6, "-4 and -6 exclude each other: give one");
+    }
+
+    static void refuse(boolean wrong, String message) {
+        if (wrong) {
+            throw ToolException.usage(message);
+        }
+    }
+
+    /** Which addresses of a name count. */
+    Endpoint.Family family() {
+        if (ipv4) {
+            return Endpoint.Family.IPV4;
+        }
+        return ipv6 ? Endpoint.Family.IPV6 : Endpoint.Family.ANY;
+    }
+
+    /** A device as these options want it, but for its port. */
+    DeviceOptions.Builder device() {
+        DeviceOptions.Builder builder =
+                DeviceOptions.builder()
+                        .driveMode(drive == Drive.INLINE ? DriveMode.INLINE : DriveMode.THREAD);
+        sockets.apply(builder);
+        if (bind != null) {
+            builder.bind(bind);
+        } else if (ipv4) {
+            builder.bind("0.0.0.0");
+        }
+        if (mtu != null) {
+            builder.payloadMtu(mtu);
+        }
+        if (profile != null) {
+            builder.profiles(profile.code());
+        }
+        if (paths != null) {
+            builder.paths(paths);
+        }
+        return builder;
+    }
+
+    static final class Paths extends Whole {
+        Paths() {
+            super(1, 16);
+        }
+    }
+
+    static final class Mtu implements ITypeConverter<Integer> {
+        @Override
+        public Integer convert(String text) {
+            int value = text.matches("[0-9]{1,9}") ? Integer.parseInt(text) : -1;
+            if (value < 256 || value > 65_408 || value % 64 != 0) {
+                throw new TypeConversionException(
+                        "'" + text + "' is not a multiple of 64 in 256..65408");
+            }
+            return value;
+        }
+    }
+
+    static final class ProfileName implements ITypeConverter<Profile> {
+        @Override
+        public Profile convert(String text) {
+            return switch (text.toUpperCase(Locale.ROOT)) {
+                case "S" -> Profile.S;
+                case "M" -> Profile.M;
+                default -> throw new TypeConversionException("'" + text + "' is not S or M");
+            };
+        }
+    }
+
+    static final class DriveName implements ITypeConverter<Drive> {
+        @Override
+        public Drive convert(String text) {
+            return switch (text) {
+                case "inline" -> Drive.INLINE;
+                case "thread" -> Drive.THREAD;
+                default ->
+                        throw new TypeConversionException("'" + text + "' is not inline or thread");
+            };
+        }
+    }
+}

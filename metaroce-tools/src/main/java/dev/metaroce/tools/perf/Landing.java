@@ -1,0 +1,91 @@
+package dev.metaroce.tools.perf;
+
+import dev.metaroce.ring.PostResult;
+import dev.metaroce.ring.WcStatus;
+import dev.metaroce.ring.WorkCompletion;
+
+import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
+
+/**
+ * The receiving half of a bandwidth test at one end of a connection: the memory that messages land
+ * in, the receives of a SEND test, and the comparison with the test data afterwards. No method
+ * blocks; the owner of the {@link Peer} calls.
+ */
+final class Landing {
+    private static final long CHECK_BYTES = 1 << 20;
+    private static final int COMPLETIONS = 64;
+
+    private final Peer peer;
+    private final PerfParameters parameters;
+    private final WorkCompletion[] completions = new WorkCompletion[COMPLETIONS];
+    private long received;
+
+    /**
+     * Allocates the memory and, for SEND, posts the receives, which stay posted from row to row.
+     */
+    Landing(Peer peer) {
+        this.peer = peer;
+        parameters = peer.parameters;
+        Arrays.setAll(completions, i -> new WorkCompletion());
+        peer.landing(peer.allocate(parameters.slots() * parameters.maxMessageBytes()));
+        if (parameters.test().isSend()) {
+            for (int i = 0; i < parameters.receiveDepth(); i++) {
+                for (int q = 0; q < parameters.qps(); q++) {
+                    postReceive(q);
+                }
+            }
+        }
+    }
+
+    /** Forgets earlier rows, so that intact data at the end can only come from the next one. */
+    void prepare(long messageBytes) {
+        long stride = parameters.maxMessageBytes();
+        MemorySegment memory = peer.landing().segment();
+        for (int slot = 0; slot < parameters.slots(); slot++) {
+            memory.asSlice(slot * stride, messageBytes).fill((byte) 0);
+        }
+    }
+
+    /** Posts a receive for each one that a message consumed; true when there was any. */
+    boolean repost() {
+        boolean any = false;
+        int n = peer.receives.poll(completions);
+        while (n > 0 && !peer.hasEnded()) {
+            for (int i = 0; i < n; i++) {
+                if (completions[i].status() != WcStatus.SUCCESS) {
+                    throw peer.failure("receive after " + received + " messages", completions[i]);
+                }
+                postReceive((int) completions[i].wrId());
+            }
+            received += n;
+            any = true;
+            n = peer.receives.poll(completions);
+        }
+        return any;
+    }
+
+    private void postReceive(int q) {
+        long bytes = parameters.maxMessageBytes();
+        long offset = q % parameters.slots() * bytes;
+        if (peer.pairs[q].postReceive(q, peer.landing(), offset, bytes) != PostResult.OK) {
+            throw new IllegalStateException("receive queue full");
+        }
+    }
+
+    /** Looks at a MiB at a time: the device must answer its peers meanwhile. */
+    boolean isIntact(long messageBytes) {
+        MemorySegment memory = peer.landing().segment();
+        for (int slot = 0; slot < parameters.slots(); slot++) {
+            long base = slot * parameters.maxMessageBytes();
+            for (long at = 0; at < messageBytes; at += CHECK_BYTES) {
+                long bytes = Math.min(CHECK_BYTES, messageBytes - at);
+                if (!Pattern.matches(memory, base, at, bytes, parameters.seed())) {
+                    return false;
+                }
+                peer.device.progress();
+            }
+        }
+        return true;
+    }
+}
