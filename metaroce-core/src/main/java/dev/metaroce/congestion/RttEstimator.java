@@ -17,6 +17,7 @@ public final class RttEstimator {
     private long srttNs;
     private long rttvarNs;
     private long minRttNs;
+    private boolean guessed;
 
     public RttEstimator() {}
 
@@ -25,6 +26,17 @@ public final class RttEstimator {
         srttNs = 0;
         rttvarNs = 0;
         minRttNs = 0;
+        guessed = false;
+    }
+
+    /**
+     * Starts afresh from something like a round trip. The first sample takes its place: a guess far
+     * too long would else be felt for many samples, each of which it delays.
+     */
+    public void guess(long rttNs) {
+        reset();
+        onSample(rttNs);
+        guessed = true;
     }
 
     /**
@@ -37,7 +49,8 @@ public final class RttEstimator {
         }
         long sampleNs = Math.min(rttNs, MAX_SAMPLE_NS);
         //= MR-5.1-1
-        if (srttNs == 0) {
+        if (srttNs == 0 || guessed) {
+            guessed = false;
             srttNs = sampleNs;
             rttvarNs = sampleNs / 2;
             minRttNs = sampleNs;

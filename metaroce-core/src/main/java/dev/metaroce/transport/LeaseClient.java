@@ -167,7 +167,7 @@ final class LeaseClient {
         noteAnswer(nowNs, c);
         //= MR-5.1-3
         for (int i = 0; i < lease.pathCount; i++) {
-            lease.states[i].rtt().onSample(c.answeredNs);
+            lease.states[i].rtt().guess(c.answeredNs);
         }
         c.lease = lease;
         c.leaseNumber++;

@@ -33,6 +33,21 @@ class RttEstimatorTest {
         assertThat(rtt.minRttNs()).isEqualTo(5_000);
     }
 
+    /** MR-5.1-3: a guess is as good as a sample until there is one, and nothing afterwards. */
+    @Test
+    void theFirstSampleTakesThePlaceOfAGuess() {
+        rtt.guess(1_000_000_000);
+        assertThat(rtt.srttNs()).isEqualTo(1_000_000_000);
+
+        rtt.onSample(8_000);
+        assertThat(rtt.srttNs()).isEqualTo(8_000);
+        assertThat(rtt.rttvarNs()).isEqualTo(4_000);
+        assertThat(rtt.minRttNs()).isEqualTo(8_000);
+
+        rtt.onSample(16_000);
+        assertThat(rtt.srttNs()).isEqualTo(9_000);
+    }
+
     @Test
     void steadySamplesAreLearnt() {
         rtt.onSample(1_000_000);

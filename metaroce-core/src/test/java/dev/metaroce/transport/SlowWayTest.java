@@ -11,6 +11,7 @@ import dev.metaroce.testing.RawPacket;
 import dev.metaroce.wire.PacketType;
 import dev.metaroce.wire.Profile;
 
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -106,5 +107,32 @@ class SlowWayTest {
         assertThat(peers.server.count(CounterId.RECLAIMS)).isEqualTo(othersWait ? 1 : 0);
         assertThat(peers.server.count(CounterId.EXPIRED)).isZero();
         assertThat(peers.clients).allMatch(Peers.Client::isPlaced);
+    }
+
+    /**
+     * A target that was busy when it was asked, as one that just started: the wait for its grant
+     * says little of the way, and must not be the measure of how long a lost packet is waited for.
+     */
+    @Test
+    void aLateGrantDoesNotMakeLossesExpensive_E01() {
+        DeviceLimits patient = DeviceLimits.defaults().toBuilder().lingerNs(100 * SECOND).build();
+        Pair pair = new Pair(1, patient, 1, 1 << 16);
+        pair.lab.latencyNs(500 * MS);
+        pair.connect();
+        pair.lab.latencyNs(MS / 200);
+        for (int i = 1; i <= 16; i++) {
+            pair.write(0, i, 0, 100);
+            pair.expectSends(i, SECOND);
+        }
+        boolean[] dropped = new boolean[1];
+        pair.lab.addFault(
+                packet -> {
+                    boolean hit = !dropped[0] && RawPacket.isData(packet.bytes);
+                    dropped[0] |= hit;
+                    return hit ? 0 : 1;
+                });
+        pair.write(0, 17, 0, 100);
+        pair.expectSends(17, 20 * MS);
+        assertThat(dropped[0]).isTrue();
     }
 }
