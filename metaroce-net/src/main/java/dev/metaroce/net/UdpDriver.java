@@ -31,12 +31,12 @@ public final class UdpDriver implements Driver {
     private static final Logger LOG = System.getLogger(UdpDriver.class.getName());
 
     /** Datagrams per turn: few enough that acknowledgements leave soon. */
-    private static final int RX_DATAGRAMS_MAX = 64;
+    private static final int RX_DATAGRAMS_MAX = 128;
 
     /** Batches per turn: few enough that arriving datagrams do not overflow the socket. */
     private static final int TX_BATCHES_MAX = 4;
 
-    private static final int TX_BATCH_BYTES = 256 << 10;
+    private static final int TX_BATCH_BYTES = 128 << 10;
     private static final int TX_RUNS_MAX = 64;
     private static final int TX_RUN_PACKETS_MAX = 64;
 
