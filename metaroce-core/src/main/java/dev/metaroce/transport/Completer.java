@@ -105,7 +105,7 @@ final class Completer {
             path.state.congestion().onAck(nowNs, acked, Math.min(ce, acked), rttNs);
         }
         if (holes || probed) {
-            detectLoss(nowNs, path, pathId);
+            detectLoss(nowNs, lease, path, pathId);
         }
         if (acked > 0 || probed) {
             path.state.onProgress(path.waitingSinceNs(nowNs));
@@ -154,6 +154,7 @@ final class Completer {
         if (!path.acknowledge(psn, echo)) {
             return 0;
         }
+        lease.onArrived(path.packetBytes(psn));
         if (spurious) {
             counters.increment(CounterId.SPURIOUS_RESENDS);
             path.onSpurious();
@@ -182,13 +183,16 @@ final class Completer {
         }
     }
 
-    private void detectLoss(long nowNs, TxPath path, int pathId) {
+    private void detectLoss(long nowNs, TxLease lease, TxPath path, int pathId) {
         int lost = LossDetector.detect(path, found);
         if (lost == 0) {
             return;
         }
         int sent = path.state.inFlight();
         int una = path.una();
+        if (WindowBitmap.get(found, 0, 0)) {
+            lease.onOldestLost(path.packetBytes(una));
+        }
         //= MR-4.3-1
         for (int bit = WindowBitmap.nextSet(found, 0, 0);
                 bit >= 0;
@@ -218,6 +222,9 @@ final class Completer {
         TxPath path = lease.paths[pathId];
         int psn = CommonHeader.psn(m, at);
         Stream stream = c.stream(CommonHeader.stream(m, at));
+        if (code != NakCode.SEQUENCE && path.isOutstanding(psn)) {
+            lease.onArrived(path.packetBytes(psn));
+        }
         switch (code) {
             case SEQUENCE -> rewind(nowNs, c, lease, path, pathId, psn);
             case RECEIVER_NOT_READY ->
@@ -246,6 +253,9 @@ final class Completer {
         //= MR-4.4-3
         ackThrough(nowNs, c, lease, path, expected, 0);
         int sent = path.state.inFlight();
+        if (path.status(expected) == TxPath.IN_FLIGHT) {
+            lease.onOldestLost(path.packetBytes(expected));
+        }
         int lost = path.markAllLost();
         path.state.onProgress(path.waitingSinceNs(nowNs));
         counters.add(CounterId.LOSSES_DETECTED, lost);

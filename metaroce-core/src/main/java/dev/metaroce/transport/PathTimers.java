@@ -4,6 +4,8 @@ import dev.metaroce.event.CounterId;
 import dev.metaroce.event.EventId;
 import dev.metaroce.path.PathHealth;
 
+import java.util.Locale;
+
 /**
  * Time on the paths of a lease: when to look again, what to do about a path that does not answer.
  * Owner: the engine thread.
@@ -46,15 +48,32 @@ final class PathTimers {
 
     /** Why no more progress is to be expected; empty when there is none to miss. */
     String whyStuck(long nowNs, TransportConnection c, TxLease lease) {
+        boolean silent = nowNs - c.heardNs >= limits.giveUpNs() / 2;
         for (int i = 0; i < lease.pathCount; i++) {
             TxPath path = lease.paths[i];
+            if (path.isAllAcked()) {
+                continue;
+            }
+            long stuckNs = nowNs - path.unaSinceNs();
+            int bytes = path.packetBytes(path.una());
+            //= MR-3.3-13
+            if (stuckNs >= limits.giveUpNs() / 2 && !silent && lease.isTooLong(bytes)) {
+                return String.format(
+                        Locale.ROOT,
+                        "packets of %,d bytes do not get through though those of up to %,d bytes"
+                                + " do: choose a smaller payload MTU (perf: --mtu) or raise the"
+                                + " MTU of the way",
+                        bytes,
+                        lease.longestArrivedBytes());
+            }
             //= MR-3.3-12
-            if (!path.isAllAcked() && nowNs - path.unaSinceNs() >= limits.giveUpNs()) {
-                return nowNs - c.heardNs >= limits.giveUpNs() / 2
+            if (stuckNs >= limits.giveUpNs()) {
+                return silent
                         ? "the peer was alive and went silent"
-                        : "the peer answers, but packets with "
-                                + path.bytes(path.una())
-                                + " bytes of payload do not get through";
+                        : String.format(
+                                Locale.ROOT,
+                                "the peer answers, but a packet of %,d bytes does not get through",
+                                bytes);
             }
         }
         return "";

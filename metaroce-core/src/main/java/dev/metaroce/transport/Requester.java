@@ -228,18 +228,19 @@ final class Requester {
         TxPath path = lease.paths[pathId];
         int txTime = CommonHeader.toTxTime(nowNs);
         Stream stream = path.stream(psn);
+        int packetBytes = CommonHeader.MIN_PACKET_BYTES;
         // The memory of a flushed request belongs to the application again.
         if (stream == null || stream.inError()) {
             emitSkip(lease, pathId, psn, txTime, extraFlags, batch);
         } else {
             //= MR-2.2-11, MR-2.3-3, MR-2.3-12
-            emitData(lease, pathId, psn, txTime, extraFlags, stream, batch);
+            packetBytes = emitData(lease, pathId, psn, txTime, extraFlags, stream, batch);
             if ((extraFlags & Flags.RETX) != 0) {
                 counters.increment(CounterId.DATA_RESENT);
                 counters.add(CounterId.RESENT_BYTES, path.bytes(psn));
             }
         }
-        path.onSent(psn, txTime, nowNs);
+        path.onSent(psn, packetBytes, txTime, nowNs);
         if (lease.rateBitsPerSecond() != Long.MAX_VALUE) {
             lease.pacer.onSent(nowNs, path.bytes(psn), lease.rateBitsPerSecond());
         }
@@ -269,7 +270,8 @@ final class Requester {
         counters.increment(CounterId.SKIPS_SENT);
     }
 
-    private void emitData(
+    /** Returns the bytes of the packet. */
+    private int emitData(
             TxLease lease,
             int pathId,
             int psn,
@@ -286,12 +288,8 @@ final class Requester {
         boolean last = offset + bytes == length;
         boolean imm = last && opcode.carriesImmediate();
         int header = DataHeader.headerBytes(opcode, imm);
-        int at =
-                batch.append(
-                        lease.peer,
-                        path.state.route(),
-                        true,
-                        header + bytes + CommonHeader.TRAILER_BYTES);
+        int packetBytes = header + bytes + CommonHeader.TRAILER_BYTES;
+        int at = batch.append(lease.peer, path.state.route(), true, packetBytes);
         PacketMemory m = batch.memory();
         int flags = extraFlags | (last ? Flags.LAST : 0) | (imm ? Flags.IMM : 0);
         CommonHeader.encode(
@@ -328,6 +326,7 @@ final class Requester {
             WcStatus status = WcStatus.LOCAL_PROTECTION_ERROR;
             stream.connection().noteLocalFault(stream, seq, status);
         }
+        return packetBytes;
     }
 
     private static void encodeTarget(

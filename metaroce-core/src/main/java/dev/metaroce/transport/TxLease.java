@@ -4,6 +4,7 @@ import dev.metaroce.congestion.Pacer;
 import dev.metaroce.path.PathSelector;
 import dev.metaroce.path.PathState;
 import dev.metaroce.wire.AckHeader;
+import dev.metaroce.wire.ControlMessage;
 import dev.metaroce.wire.NetAddress;
 
 import java.util.Arrays;
@@ -29,6 +30,12 @@ final class TxLease {
      */
     private static final int PACKET_OVERHEAD_BYTES = 512;
 
+    /**
+     * So many losses in a row, each told by an answer, are no bad luck: of packets that get lost
+     * nine times out of ten, a row of this length is one in a thousand.
+     */
+    private static final int LONG_LOSSES_MIN = 64;
+
     final TxPath[] paths;
     final PathState[] states;
     final PathSelector selector = new PathSelector();
@@ -46,6 +53,8 @@ final class TxLease {
     private long windowBytes;
     private long inFlightBytes;
     private long rateBitsPerSecond;
+    private int longestArrivedBytes;
+    private int longLosses;
     int poolLoad;
     boolean slotWanted;
 
@@ -72,6 +81,9 @@ final class TxLease {
         openCount = 0;
         slotWanted = false;
         poolLoad = 0;
+        // The REQUEST that was granted is the first proof of what the way carries.
+        longestArrivedBytes = ControlMessage.REQUEST_BYTES;
+        longLosses = 0;
         Arrays.fill(openBits, 0);
     }
 
@@ -112,6 +124,31 @@ final class TxLease {
 
     void onGone(int bytes) {
         inFlightBytes -= bytes + PACKET_OVERHEAD_BYTES;
+    }
+
+    /** A packet of the lease is known to have reached the target. */
+    void onArrived(int packetBytes) {
+        if (packetBytes > longestArrivedBytes) {
+            longestArrivedBytes = packetBytes;
+            longLosses = 0;
+        }
+    }
+
+    /** An answer told that the oldest packet of a path did not reach the target. */
+    void onOldestLost(int packetBytes) {
+        if (packetBytes > longestArrivedBytes) {
+            longLosses++;
+        }
+    }
+
+    /** The longest packet of the lease known to have reached the target, in bytes. */
+    int longestArrivedBytes() {
+        return longestArrivedBytes;
+    }
+
+    /** True when the way seems to swallow packets of this length, and only those. */
+    boolean isTooLong(int packetBytes) {
+        return packetBytes > longestArrivedBytes && longLosses >= LONG_LOSSES_MIN;
     }
 
     boolean isAllAcked() {

@@ -34,6 +34,7 @@ final class TxPath {
     private final long[] seq = new long[WINDOW];
     private final long[] offset = new long[WINDOW];
     private final int[] bytes = new int[WINDOW];
+    private final int[] packetBytes = new int[WINDOW];
     private final int[] sentOrder = new int[WINDOW];
     private final int[] sentTime = new int[WINDOW];
     private final boolean[] resent = new boolean[WINDOW];
@@ -110,9 +111,10 @@ final class TxPath {
         return nextPsn++;
     }
 
-    /** The packet goes out now. */
-    void onSent(int psn, int txTime, long nowNs) {
+    /** The packet goes out now, {@code wholeBytes} long with headers and checksum. */
+    void onSent(int psn, int wholeBytes, int txTime, long nowNs) {
         int at = psn & MASK;
+        packetBytes[at] = wholeBytes;
         sentOrder[at] = order++;
         sentTime[at] = txTime;
         status[at] = IN_FLIGHT;
@@ -165,6 +167,11 @@ final class TxPath {
 
     int bytes(int psn) {
         return bytes[psn & MASK];
+    }
+
+    /** Bytes of the whole packet when it was sent last; a SKIP is shorter than what it replaces. */
+    int packetBytes(int psn) {
+        return packetBytes[psn & MASK];
     }
 
     byte status(int psn) {

@@ -84,7 +84,7 @@ public final class ControlMessage {
     static final int RESET_EPOCH_AT = 27;
     static final int RESET_INCARNATION_AT = 28;
 
-    private static final int REQUEST_BYTES = 196;
+    public static final int REQUEST_BYTES = 196;
     private static final int GRANT_BYTES = 148;
 
     private ControlMessage() {}

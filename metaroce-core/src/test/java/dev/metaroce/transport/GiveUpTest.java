@@ -28,21 +28,6 @@ class GiveUpTest {
         assertThat(pair.clientEnd.sends.get(0).status()).isEqualTo(WcStatus.RETRY_EXCEEDED_ERROR);
     }
 
-    /** Probes get through and are answered; packets of full size never do. */
-    @ParameterizedTest
-    @EnumSource(Profile.class)
-    void largePacketsThatNeverArriveFailTheConnection(Profile profile) {
-        Pair pair = new Pair(1, Profiles.only(profile).build(), 1, 1 << 20).connect();
-        pair.lab.addFault(packet -> packet.bytes.length > 1400 ? 0 : 1);
-        long start = pair.lab.nowNs();
-        pair.write(0, 1, 0, 1 << 20);
-        expectFailed(pair, start);
-
-        assertThat(pair.clientEnd.connection.failure())
-                .contains("do not get through")
-                .contains("8896");
-    }
-
     @ParameterizedTest
     @EnumSource(Profile.class)
     void aPeerThatDiesInMidTransferFailsTheConnection(Profile profile) {

@@ -65,6 +65,9 @@ public final class FaultRelay implements AutoCloseable {
 
     private static final long CALL_CHECK_MS = 100;
 
+    /** A listening socket and a selector. */
+    private static final int FILES = 3;
+
     private final RelayOptions options;
     private final DatagramChannel clientSide;
     private final Selector selector;
@@ -139,7 +142,8 @@ public final class FaultRelay implements AutoCloseable {
             NioPort.closeQuietly(channel);
             NioPort.closeQuietly(selector);
             String reason = String.valueOf(e.getMessage());
-            throw new NetSetupException(SocketTexts.cannotBind(options.listen(), 1, reason), e);
+            throw new NetSetupException(
+                    SocketTexts.cannotBind(options.listen(), 1, FILES, reason), e);
         }
     }
 

@@ -83,13 +83,7 @@ final class LinuxSockets {
      * @throws NetSetupException when an address cannot be bound
      */
     static LinuxSockets open(PortOptions options, Libc libc) {
-        Opening opening = new Opening(options, libc);
-        try {
-            return opening.open();
-        } catch (NetSetupException e) {
-            opening.closeAll();
-            throw e;
-        }
+        return new Opening(options, libc).open();
     }
 
     /** The work of opening, with what is open so far. */
@@ -159,10 +153,16 @@ final class LinuxSockets {
             return name.source(0, 0, addresses).port();
         }
 
+        /** Closes what was opened: the next look at the system needs a file itself. */
         private NetSetupException failed(InetAddress address, int port, int result) {
+            closeAll();
+            int wanted = planes.size() * (options.routes() + 1) + 1;
             return new NetSetupException(
                     SocketTexts.cannotBind(
-                            new InetSocketAddress(address, port), fds.size(), libc.text(-result)));
+                            new InetSocketAddress(address, port),
+                            fds.size(),
+                            wanted,
+                            libc.text(-result)));
         }
 
         /** A feature counts when every socket accepts it; {@code option} names it in a warning. */
@@ -217,9 +217,6 @@ final class LinuxSockets {
         void closeAll() {
             for (int fd : fds) {
                 libc.close(fd);
-            }
-            if (wakeFd >= 0) {
-                libc.close(wakeFd);
             }
         }
 

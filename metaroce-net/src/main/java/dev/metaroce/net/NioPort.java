@@ -40,6 +40,7 @@ import java.util.function.Consumer;
 final class NioPort implements Port {
     private static final long MS = 1_000_000;
     private static final int SLOT_BYTES = 65_536;
+    private static final int SELECTOR_FILES = 2;
     private static final int CACHE_ENTRIES = 4096;
 
     /**
@@ -164,7 +165,12 @@ final class NioPort implements Port {
             closeQuietly(selector);
             String reason = String.valueOf(e.getMessage());
             throw new NetSetupException(
-                    SocketTexts.cannotBind(bind, opened.channels.size(), reason), e);
+                    SocketTexts.cannotBind(
+                            bind,
+                            opened.channels.size(),
+                            planes.size() * (options.routes() + 1) + SELECTOR_FILES,
+                            reason),
+                    e);
         }
     }
 

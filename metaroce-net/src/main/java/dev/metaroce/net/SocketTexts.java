@@ -11,10 +11,11 @@ final class SocketTexts {
     /**
      * Why an address could not be bound, and what to do.
      *
-     * @param opened sockets opened so far, the failing one included
+     * @param opened sockets opened so far, the failing one included; all are closed again
+     * @param wanted files that were to be opened in all
      * @param reason the system's words
      */
-    static String cannotBind(InetSocketAddress bind, int opened, String reason) {
+    static String cannotBind(InetSocketAddress bind, int opened, int wanted, String reason) {
         String lower = reason.toLowerCase(Locale.ROOT);
         String advice;
         if (lower.contains("in use")) {
@@ -24,7 +25,7 @@ final class SocketTexts {
         } else if (lower.contains("assign")) {
             advice = "this machine has no such address; choose one of its own or 0.0.0.0";
         } else if (lower.contains("too many open files")) {
-            advice = "the limit of open files is too low (ulimit -n); raise it or use fewer paths";
+            advice = OpenFiles.advice(wanted);
         } else {
             advice = "check the address and the limits of this process";
         }

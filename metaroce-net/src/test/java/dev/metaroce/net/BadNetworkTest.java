@@ -26,9 +26,16 @@ class BadNetworkTest {
 
     /** A window small enough that no socket overflows, whatever the filter doubles. */
     private static UdpPair through(PacketFilter filter, long regionBytes) {
+        return through(
+                filter,
+                DeviceLimits.defaults().toBuilder().receiveWindowBytes(MIB / 2).build(),
+                regionBytes);
+    }
+
+    private static UdpPair through(PacketFilter filter, DeviceLimits limits, long regionBytes) {
         return new UdpPair(
                 DriveMode.THREAD,
-                DeviceLimits.defaults().toBuilder().receiveWindowBytes(MIB / 2).build(),
+                limits,
                 regionBytes,
                 target ->
                         FaultRelay.start(
@@ -152,6 +159,23 @@ class BadNetworkTest {
             pair.expectSends(1);
 
             expectEqual(pair);
+        }
+    }
+
+    @Test
+    void aLinkThatSwallowsLongPacketsIsNamed_E04() {
+        PacketFilter narrow =
+                (toTarget, packet, index) -> packet.limit() > 1400 ? Verdict.DROP : Verdict.FORWARD;
+        DeviceLimits wide = DeviceLimits.defaults().toBuilder().payloadMtu(4096).build();
+        try (UdpPair pair = through(narrow, wide, MIB)) {
+            pair.write(1, 0, 1000);
+            pair.expectSends(1);
+            pair.write(2, 0, MIB);
+            pair.await("failed", () -> pair.clientEnd.connection.state() == ConnectionState.FAILED);
+
+            assertThat(pair.clientEnd.connection.failure())
+                    .contains("packets of 4,148 bytes do not get through")
+                    .contains("those of up to 1,052 bytes do");
         }
     }
 }

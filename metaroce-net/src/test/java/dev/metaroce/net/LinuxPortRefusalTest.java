@@ -28,7 +28,7 @@ class LinuxPortRefusalTest {
 
     private Port open(Libc with) {
         InetSocketAddress loopback = new InetSocketAddress("127.0.0.1", 0);
-        Port port = LinuxPort.open(TestPorts.options(loopback, 1, 1 << 20), with);
+        Port port = LinuxPort.open(TestPorts.options(loopback, 1, Port.WANTED_BUFFER_BYTES), with);
         ports.add(port);
         return port;
     }

@@ -38,7 +38,16 @@ public final class MetaRoce implements Runnable {
     @Spec private CommandSpec spec;
 
     public static void main(String[] args) {
-        System.exit(commandLine().execute(args));
+        System.exit(run(commandLine(), args));
+    }
+
+    /** A JVM that lacks memory, files or libraries throws errors, which picocli lets through. */
+    private static int run(CommandLine line, String[] args) {
+        try {
+            return line.execute(args);
+        } catch (LinkageError | OutOfMemoryError e) {
+            return Failures.onStarvation(e, line, args);
+        }
     }
 
     /** The command with its error handling, as {@link #main} runs it; for tests too. */

@@ -51,11 +51,17 @@ public final class Tool implements AutoCloseable {
         return start(List.of(), jar(), jvmOptions, arguments);
     }
 
-    /** Runs another copy of the jar by another command, such as one that changes the user. */
+    /**
+     * Runs it by way of another program.
+     *
+     * @param launcher program and arguments before the command line of Java, such as {@code prlimit
+     *     --nofile=64}; it must become the Java process and not start it
+     * @param jar the jar to run
+     */
     public static Tool start(
-            List<String> prefix, String jar, List<String> jvmOptions, List<String> arguments) {
-        List<String> command = new ArrayList<>(prefix);
-        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+            List<String> launcher, String jar, List<String> jvmOptions, List<String> arguments) {
+        List<String> command = new ArrayList<>(launcher);
+        command.add(java().toString());
         command.add("--enable-native-access=ALL-UNNAMED");
         command.add("-XX:+UseSerialGC");
         command.addAll(jvmOptions);
@@ -67,6 +73,11 @@ public final class Tool implements AutoCloseable {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    /** The Java that runs the tests. */
+    public static Path java() {
+        return Path.of(System.getProperty("java.home"), "bin", "java");
     }
 
     public static String jar() {

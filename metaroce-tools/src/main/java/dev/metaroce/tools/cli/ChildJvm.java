@@ -1,5 +1,7 @@
 package dev.metaroce.tools.cli;
 
+import dev.metaroce.net.OpenFiles;
+
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -14,6 +16,9 @@ import java.util.List;
  * dies.
  */
 public final class ChildJvm {
+    /** What it takes to start a process, roughly. */
+    private static final int FILES = 16;
+
     private ChildJvm() {}
 
     /** Runs the {@code metaroce} command with the arguments; its standard error is ours. */
@@ -61,7 +66,10 @@ public final class ChildJvm {
     }
 
     private static ToolException cannotStart(String what, IOException e) {
-        return ToolException.environment("cannot start " + what + ": " + e.getMessage());
+        // The JDK adds guesses about itself, on lines of their own.
+        String reason = String.valueOf(e.getMessage()).lines().findFirst().orElse("").strip();
+        String advice = OpenFiles.areTooFew(FILES) ? ": " + OpenFiles.advice(FILES) : "";
+        return ToolException.environment("cannot start " + what + ": " + reason + advice);
     }
 
     /** Ends this process as soon as its standard input does. */

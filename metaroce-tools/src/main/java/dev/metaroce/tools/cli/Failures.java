@@ -1,5 +1,7 @@
 package dev.metaroce.tools.cli;
 
+import dev.metaroce.net.OpenFiles;
+
 import picocli.CommandLine;
 import picocli.CommandLine.IExecutionExceptionHandler;
 import picocli.CommandLine.IParameterExceptionHandler;
@@ -18,6 +20,9 @@ import java.util.List;
 public final class Failures {
     /** Set to anything to see the stack trace of a failure as well. */
     public static final String TRACE_VARIABLE = "METAROCE_TRACE";
+
+    /** Fewer free files than this make Java itself fail. */
+    private static final int FILES_MIN = 4;
 
     private Failures() {}
 
@@ -55,6 +60,25 @@ public final class Failures {
         }
         report(command, oneLine(message), exitCode, document);
         return exitCode;
+    }
+
+    /** The machine did not give Java what it needs to go on. */
+    public static int onStarvation(Error e, CommandLine command, String[] arguments) {
+        if (System.getenv(TRACE_VARIABLE) != null) {
+            e.printStackTrace(command.getErr());
+        }
+        Throwable root = e;
+        while (root.getCause() != null) {
+            root = root.getCause();
+        }
+        String advice = OpenFiles.areTooFew(FILES_MIN) ? ": " + OpenFiles.advice(FILES_MIN) : "";
+        boolean json = Arrays.asList(arguments).contains("--json");
+        report(
+                command,
+                oneLine("Java cannot go on: " + root + advice),
+                ExitCode.ENVIRONMENT,
+                json ? Json.object() : null);
+        return ExitCode.ENVIRONMENT;
     }
 
     private static void report(
