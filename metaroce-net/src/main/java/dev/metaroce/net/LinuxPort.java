@@ -30,7 +30,7 @@ final class LinuxPort implements Port {
     private static final Logger LOG = System.getLogger(LinuxPort.class.getName());
 
     /** Messages per recvmmsg: each may hold 64 KiB that the kernel merged. */
-    private static final int RX_MESSAGES = 8;
+    private static final int RX_MESSAGES = 16;
 
     /** Time between two looks at the path sockets, where only strays arrive. */
     private static final long PATH_LOOK_NS = 1_000_000;

@@ -31,12 +31,12 @@ public final class UdpDriver implements Driver {
     private static final Logger LOG = System.getLogger(UdpDriver.class.getName());
 
     /** Datagrams per turn: few enough that acknowledgements leave soon. */
-    private static final int RX_DATAGRAMS_MAX = 64;
+    private static final int RX_DATAGRAMS_MAX = 128;
 
     /** Batches per turn: few enough that arriving datagrams do not overflow the socket. */
     private static final int TX_BATCHES_MAX = 4;
 
-    private static final int TX_BATCH_BYTES = 256 << 10;
+    private static final int TX_BATCH_BYTES = 128 << 10;
     private static final int TX_RUNS_MAX = 64;
     private static final int TX_RUN_PACKETS_MAX = 64;
 
@@ -285,9 +285,8 @@ public final class UdpDriver implements Driver {
                 rest(Math.min(leftNs, MS));
             }
         }
-        // Whoever waited may not come again for long: what the peer waits for goes out now.
-        checkAlive();
-        inline(true);
+        // Whoever waited may not come again for long.
+        sendOwed();
         return true;
     }
 
@@ -348,9 +347,7 @@ public final class UdpDriver implements Driver {
      */
     @Override
     public void close() {
-        if (mode == DriveMode.INLINE && owner == Thread.currentThread() && isIdleAndWell()) {
-            inline(true);
-        }
+        sendOwed();
         closed = true;
         Thread thread = owner;
         switch (mode) {
@@ -364,8 +361,12 @@ public final class UdpDriver implements Driver {
         }
     }
 
-    private boolean isIdleAndWell() {
-        return !closed && !inTurn && failure == null;
+    /** Inline mode: sends now what a next turn would, if this thread may and can. */
+    private void sendOwed() {
+        boolean may = mode == DriveMode.INLINE && owner == Thread.currentThread() && !inTurn;
+        if (may && !closed && failure == null) {
+            inline(true);
+        }
     }
 
     static void joinUninterruptibly(Thread thread) {

@@ -14,6 +14,6 @@ class LinuxPortPlainTest extends PortContract {
 
     @Override
     int mostPerCall(int datagramsMax) {
-        return datagramsMax + 8;
+        return datagramsMax + 16;
     }
 }

@@ -27,7 +27,7 @@ class LinuxPortTest extends PortContract {
 
     @Override
     int mostPerCall(int datagramsMax) {
-        return datagramsMax + 8 * 64;
+        return datagramsMax + 16 * 64;
     }
 
     @Test

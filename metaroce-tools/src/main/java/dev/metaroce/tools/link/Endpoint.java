@@ -2,6 +2,7 @@ package dev.metaroce.tools.link;
 
 import dev.metaroce.net.Addresses;
 import dev.metaroce.net.DeviceOptions;
+import dev.metaroce.net.IdleStrategy;
 import dev.metaroce.net.NetSetupException;
 import dev.metaroce.net.SocketInfo;
 import dev.metaroce.net.UdpDevice;
@@ -35,14 +36,18 @@ public final class Endpoint implements AutoCloseable {
 
     private final UdpDevice device;
 
-    private Endpoint(UdpDevice device) {
+    private final boolean spins;
+
+    private Endpoint(UdpDevice device, boolean spins) {
         this.device = device;
+        this.spins = spins;
     }
 
     /** Opens the device; its address, port and limits are in the options. */
     public static Endpoint open(DeviceOptions options) {
         try {
-            return new Endpoint(UdpDevice.open(options));
+            boolean spins = options.idle() == IdleStrategy.SPIN;
+            return new Endpoint(UdpDevice.open(options), spins);
         } catch (NetSetupException e) {
             throw ToolException.environment(String.valueOf(e.getMessage()));
         } catch (IllegalArgumentException e) {
@@ -121,6 +126,11 @@ public final class Endpoint implements AutoCloseable {
 
     public InetSocketAddress localAddress() {
         return device.localAddress();
+    }
+
+    /** What a loop that polls this endpoint does when there is nothing, as its options say. */
+    public Idle newIdle() {
+        return new Idle(spins);
     }
 
     /** The sockets in use. */

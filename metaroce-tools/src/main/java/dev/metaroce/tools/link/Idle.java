@@ -11,8 +11,21 @@ public final class Idle {
     private static final int YIELDS = 20_000;
     private static final long LONGEST_SLEEP_NS = 1_000_000;
 
+    private final boolean spins;
     private int turns;
     private long sleepNs = 20_000;
+
+    /** Goes over to yields and sleeps in time. */
+    public Idle() {
+        this(false);
+    }
+
+    /**
+     * @param spins never give up the core while a measurement runs
+     */
+    Idle(boolean spins) {
+        this.spins = spins;
+    }
 
     /** There was work: start anew with spinning. */
     public void reset() {
@@ -28,7 +41,7 @@ public final class Idle {
     @SuppressWarnings("ThreadPriorityCheck") // on few cores the peer needs what spinning would take
     public void pause(boolean busy) {
         turns++;
-        if (turns < SPINS) {
+        if (turns < SPINS || (spins && busy)) {
             Thread.onSpinWait();
         } else if (busy || turns < YIELDS) {
             Thread.yield();

@@ -21,18 +21,21 @@ final class BandwidthRun {
     private final BandwidthMeter meter;
     private final @Nullable Landing landing;
     private final @Nullable IntervalMeter intervals;
-    private final Idle idle = new Idle();
+    private final Idle idle;
 
     /**
      * @param row what to send
      * @param landing takes what the server sends in a bidirectional test; null without
      * @param intervals is told how far the run is; null for none
+     * @param idle for turns without work
      */
     BandwidthRun(
             List<Peer> peers,
             PerfMessage.Row row,
             @Nullable Landing landing,
-            @Nullable IntervalMeter intervals) {
+            @Nullable IntervalMeter intervals,
+            Idle idle) {
+        this.idle = idle;
         this.peers = peers.toArray(Peer[]::new);
         this.landing = landing;
         this.intervals = intervals;

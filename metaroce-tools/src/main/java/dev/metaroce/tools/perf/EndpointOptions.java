@@ -41,7 +41,10 @@ class EndpointOptions {
             description = "UDP port of the server (18515); 0 lets the server choose a free one.")
     int port;
 
-    @Option(names = "--bind", paramLabel = "ADDRESS", description = "Local address (any).")
+    @Option(
+            names = "--bind",
+            paramLabel = "ADDRESS[,...]",
+            description = "Local address, or several of one family, one per plane (any).")
     @Nullable String bind;
 
     @Option(names = "--json", description = "One JSON document on standard output, nothing else.")
@@ -117,7 +120,7 @@ class EndpointOptions {
                         .driveMode(drive == Drive.INLINE ? DriveMode.INLINE : DriveMode.THREAD);
         sockets.apply(builder);
         if (bind != null) {
-            builder.bind(bind);
+            builder.bind(bind.split(",", -1));
         } else if (ipv4) {
             builder.bind("0.0.0.0");
         }

@@ -20,20 +20,21 @@ final class LatencyRun {
     private final long iterations;
     private final long durationNs;
     private final LatencyMeter meter = new LatencyMeter(LatencyMeter.HALF);
-    private final Idle idle = new Idle();
+    private final Idle idle;
     private long elapsedNs;
     private long roundNs;
     private int idleTurns;
 
     /**
-     * @param iterations round trips, ignored with a duration
-     * @param durationNs how long to play, 0 for a number of round trips
+     * @param row how many round trips, or how long to play
+     * @param idle for turns without work
      */
-    LatencyRun(Peer peer, PingPong game, long iterations, long durationNs) {
+    LatencyRun(Peer peer, PingPong game, PerfMessage.Row row, Idle idle) {
+        this.idle = idle;
         this.peer = peer;
         this.game = game;
-        this.iterations = durationNs > 0 ? Long.MAX_VALUE : iterations;
-        this.durationNs = durationNs;
+        durationNs = row.durationNs();
+        iterations = durationNs > 0 ? Long.MAX_VALUE : row.iterations();
     }
 
     LatencyMeter run() {

@@ -66,7 +66,7 @@ final class PerfClient implements AutoCloseable {
     private final List<Endpoint> endpoints = new ArrayList<>();
     private final List<EventTally> tallies = new ArrayList<>();
     private final List<Peer> peers = new ArrayList<>();
-    private final Idle idle = new Idle();
+    private Idle idle = new Idle();
     private @Nullable Landing landing;
     private @Nullable InetSocketAddress connectedTo;
 
@@ -83,6 +83,7 @@ final class PerfClient implements AutoCloseable {
             tallies.add(tally);
             endpoints.add(Endpoint.open(options.events(tally).build()));
         }
+        idle = endpoint().newIdle();
     }
 
     /** Connects all initiators; goes on trying until the server appears or the time is over. */
@@ -236,10 +237,10 @@ final class PerfClient implements AutoCloseable {
                                 () -> counters().get(CounterId.DATA_RESENT),
                                 onInterval.andThen(intervals::add));
             }
-            sent = Sent.of(new BandwidthRun(peers, row, landing, cuts).run());
+            sent = Sent.of(new BandwidthRun(peers, row, landing, cuts, idle).run());
             elapsedS = sent.elapsedNs() / 1e9;
         } else {
-            LatencyRun run = new LatencyRun(peer(), game, row.iterations(), row.durationNs());
+            LatencyRun run = new LatencyRun(peer(), game, row, idle);
             latency = run.run();
             elapsedS = run.elapsedNs() / 1e9;
         }

@@ -40,7 +40,7 @@ final class PerfServer {
     /** Ends of runs that failed: their memory stays until their connections are over. */
     private final List<Peer> leaving = new ArrayList<>();
 
-    private final Idle idle = new Idle();
+    private final Idle idle;
     private int contextsPeak;
     private boolean announced;
     private long heardPackets;
@@ -51,6 +51,7 @@ final class PerfServer {
 
     PerfServer(Endpoint endpoint, EventTally events, ServerOutput output, boolean keep) {
         device = endpoint.rdma();
+        idle = endpoint.newIdle();
         this.events = events;
         this.output = output;
         this.keep = keep;
