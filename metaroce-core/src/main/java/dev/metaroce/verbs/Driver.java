@@ -13,6 +13,15 @@ public interface Driver {
      */
     int progress();
 
+    /**
+     * Inline mode: what to do after a turn that moved nothing: look again at once, let others run
+     * or sleep until a packet or a deadline, as the driver was set up to. Returns at once when a
+     * driver thread runs.
+     *
+     * @param maxNs longest time in nanoseconds
+     */
+    void idle(long maxNs);
+
     /** Any thread: work was posted; wakes the driver if it sleeps. Cheap when it does not. */
     void wake();
 

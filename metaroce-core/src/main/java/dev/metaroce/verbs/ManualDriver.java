@@ -13,6 +13,9 @@ public final class ManualDriver implements Driver {
     }
 
     @Override
+    public void idle(long maxNs) {}
+
+    @Override
     public void wake() {}
 
     /** Looks once; only the owner can move time. */

@@ -110,6 +110,17 @@ public final class RdmaDevice implements AutoCloseable {
         return driver.progress();
     }
 
+    /**
+     * Inline mode: to be called when {@link #progress} returned 0 and the application has nothing
+     * to do either. Spins, yields or sleeps until a packet or a deadline, as the device was opened
+     * to; work that this thread posts meanwhile would wait, work of other threads ends the sleep.
+     *
+     * @param maxNs longest sleep in nanoseconds
+     */
+    public void idle(long maxNs) {
+        driver.idle(maxNs);
+    }
+
     public Counters counters() {
         return engine.counters();
     }

@@ -160,6 +160,9 @@ public final class Lab {
         }
 
         @Override
+        public void idle(long maxNs) {}
+
+        @Override
         public void wake() {
             rung.add(this);
         }

@@ -150,8 +150,8 @@ public final class DeviceOptions {
 
     /** Collects options; {@link #build} makes the immutable form. */
     public static final class Builder {
-        /** Short: on few cores the peer needs the time that spinning would take. */
-        private static final long SPIN_NS_DEFAULT = 10_000;
+        /** As long as falling asleep and waking up take; more is lost on a core that is shared. */
+        private static final long SPIN_NS_DEFAULT = 30_000;
 
         /** So that a driver looks at its state now and then, whatever happens. */
         private static final long SLEEP_NS_DEFAULT = 10_000_000;

@@ -225,14 +225,26 @@ public final class UdpDriver implements Driver {
         };
     }
 
+    /**
+     * {@inheritDoc}
+     *
+     * @throws IllegalStateException when the device is closed or failed, or when another thread
+     *     drives it
+     */
+    @Override
+    public void idle(long maxNs) {
+        checkAlive();
+        switch (mode) {
+            case THREAD -> {}
+            case INLINE -> {
+                own();
+                rest(maxNs);
+            }
+        }
+    }
+
     private int inline(boolean transmitOnly) {
-        if (OWNER.getAcquire(this) != Thread.currentThread()) {
-            claim();
-        }
-        if (inTurn) {
-            throw new IllegalStateException(
-                    name + ": progress() was called from a handler, inside progress()");
-        }
+        own();
         inTurn = true;
         try {
             return transmitOnly ? transmit() : turn();
@@ -242,6 +254,17 @@ public final class UdpDriver implements Driver {
             throw failed(t);
         } finally {
             inTurn = false;
+        }
+    }
+
+    /** Makes sure that the calling thread may drive. */
+    private void own() {
+        if (OWNER.getAcquire(this) != Thread.currentThread()) {
+            claim();
+        }
+        if (inTurn) {
+            throw new IllegalStateException(
+                    name + ": progress() was called from a handler, inside progress()");
         }
     }
 

@@ -2,7 +2,7 @@ package dev.metaroce.tools.link;
 
 import dev.metaroce.net.Addresses;
 import dev.metaroce.net.DeviceOptions;
-import dev.metaroce.net.IdleStrategy;
+import dev.metaroce.net.DriveMode;
 import dev.metaroce.net.NetSetupException;
 import dev.metaroce.net.SocketInfo;
 import dev.metaroce.net.UdpDevice;
@@ -36,18 +36,18 @@ public final class Endpoint implements AutoCloseable {
 
     private final UdpDevice device;
 
-    private final boolean spins;
+    private final boolean inline;
 
-    private Endpoint(UdpDevice device, boolean spins) {
+    private Endpoint(UdpDevice device, boolean inline) {
         this.device = device;
-        this.spins = spins;
+        this.inline = inline;
     }
 
     /** Opens the device; its address, port and limits are in the options. */
     public static Endpoint open(DeviceOptions options) {
         try {
-            boolean spins = options.idle() == IdleStrategy.SPIN;
-            return new Endpoint(UdpDevice.open(options), spins);
+            boolean inline = options.driveMode() == DriveMode.INLINE;
+            return new Endpoint(UdpDevice.open(options), inline);
         } catch (NetSetupException e) {
             throw ToolException.environment(String.valueOf(e.getMessage()));
         } catch (IllegalArgumentException e) {
@@ -130,7 +130,7 @@ public final class Endpoint implements AutoCloseable {
 
     /** What a loop that polls this endpoint does when there is nothing, as its options say. */
     public Idle newIdle() {
-        return new Idle(spins);
+        return inline ? new Idle(rdma()) : new Idle();
     }
 
     /** The sockets in use. */

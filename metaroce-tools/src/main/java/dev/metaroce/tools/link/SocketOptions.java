@@ -30,7 +30,8 @@ public final class SocketOptions {
             paramLabel = "spin|yield|park",
             converter = Idle.class,
             description =
-                    "What a device with nothing to do does: look again, let others run, or sleep.")
+                    "What a device with nothing to do does: look again, let others run, or sleep"
+                            + " (park; latency tests yield).")
     private @Nullable IdleStrategy idle;
 
     @Option(names = "--no-gso", description = "No UDP segmentation offload.")

@@ -21,7 +21,6 @@ import java.util.List;
 /** The client of a test as a command: connects, measures its rows, reports, judges. */
 final class ClientRun {
     private static final long ROW_WARM_UP_NS = 200_000_000;
-    private static final long WARM_UP_BYTES_MAX = 1 << 20;
 
     /** Many initiators share one machine's sockets, so that each gets by with one path. */
     private static final int FEW_INITIATORS = 16;
@@ -117,7 +116,7 @@ final class ClientRun {
     }
 
     private PerfClient.Measured sweep(PerfClient client, @Nullable HistogramFile histogram) {
-        warmUp(client, test.defaultMessageBytes(), (long) (options.warmUpSeconds * 1e9));
+        new WarmUp(client).run(test.defaultMessageBytes(), (long) (options.warmUpSeconds * 1e9));
         long rowWarmUpNs = options.warmUpSeconds == 0 ? 0 : ROW_WARM_UP_NS;
         PerfClient.Measured last = null;
         for (long bytes = 2; bytes <= PerfOptions.ALL_BYTES_MAX; bytes *= 2) {
@@ -128,7 +127,7 @@ final class ClientRun {
 
     private PerfClient.Measured row(
             PerfClient client, long bytes, long warmUpNs, @Nullable HistogramFile histogram) {
-        warmUp(client, bytes, warmUpNs);
+        new WarmUp(client).run(bytes, warmUpNs);
         double seconds = options.intervalSeconds == null ? 0 : options.intervalSeconds;
         PerfClient.Measured measured =
                 client.measure(
@@ -184,13 +183,6 @@ final class ClientRun {
         if (!right) {
             throw ToolException.failed(
                     "the figures contradict each other, which is a bug of this tool: " + figures);
-        }
-    }
-
-    private static void warmUp(PerfClient client, long bytes, long warmUpNs) {
-        if (warmUpNs > 0) {
-            long size = Math.min(bytes, WARM_UP_BYTES_MAX);
-            client.measure(client.row(size, 1, warmUpNs, 0), false, 0, interval -> {});
         }
     }
 

@@ -83,7 +83,7 @@ final class PerfClient implements AutoCloseable {
             tallies.add(tally);
             endpoints.add(Endpoint.open(options.events(tally).build()));
         }
-        idle = endpoint().newIdle();
+        idle = endpoints.size() == 1 ? endpoint().newIdle() : new Idle();
     }
 
     /** Connects all initiators; goes on trying until the server appears or the time is over. */

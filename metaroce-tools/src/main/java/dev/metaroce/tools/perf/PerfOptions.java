@@ -157,7 +157,9 @@ final class PerfOptions extends EndpointOptions {
             paramLabel = "SECONDS",
             converter = WarmUp.class,
             defaultValue = "1",
-            description = "Unmeasured traffic of the same kind before the first row, 0..60 (1).")
+            description =
+                    "Unmeasured traffic of the same kind before the first row, at least so long"
+                            + " and until the rate is steady, 0..60 (1).")
     double warmUpSeconds;
 
     @Option(

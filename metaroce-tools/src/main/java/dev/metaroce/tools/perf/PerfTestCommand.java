@@ -1,6 +1,7 @@
 package dev.metaroce.tools.perf;
 
 import dev.metaroce.net.FaultRelay;
+import dev.metaroce.net.IdleStrategy;
 import dev.metaroce.tools.cli.Json;
 import dev.metaroce.tools.cli.JsonReporter;
 import dev.metaroce.tools.link.Endpoint;
@@ -55,6 +56,8 @@ abstract class PerfTestCommand implements Callable<Integer>, JsonReporter {
     @Override
     public Integer call() {
         options.check(test);
+        // A sleep takes longer than the round trip that is to be measured.
+        options.sockets.defaultIdle(test.isLatency() ? IdleStrategy.YIELD : IdleStrategy.PARK);
         if (options.isServer()) {
             server = new ServerRun(options, test, options.keep, new Printer(spec));
             return server.serve();
