@@ -20,6 +20,7 @@ import dev.metaroce.wire.PacketDoor;
 import dev.metaroce.wire.PacketMemory;
 import dev.metaroce.wire.TxBatch;
 
+import java.util.function.Consumer;
 import java.util.function.IntSupplier;
 
 /**
@@ -32,7 +33,7 @@ import java.util.function.IntSupplier;
  *   A  drainPosted(now)              what applications posted
  *   B  onDatagram(now, ...)          each datagram received, a bounded number per turn
  *   B  onTimeout(now)                when now reached nextDeadlineNs()
- *   C  pollTransmit(now, batch)      until it returns 0; send the batch after each call
+ *   C  transmit(now, batch, port)    until it returns 0 (or pollTransmit, and send the batch)
  *   C  nextDeadlineNs()              how long it may sleep when nothing else happens
  * </pre>
  *
@@ -158,14 +159,37 @@ public final class Engine {
      * until something else happens.
      */
     public int pollTransmit(long nowNs, TxBatch batch) {
-        int bytesBefore = batch.usedBytes();
         device.regions().gate().enter();
-        int sent;
         try {
-            sent = protocol.pollTransmit(nowNs, batch);
+            return poll(nowNs, batch);
         } finally {
             device.regions().gate().exit();
         }
+    }
+
+    /**
+     * Clears the batch, fills it and hands it to {@code port} if there is anything to send; no
+     * region closes before that returns. For batches that gather payload.
+     *
+     * @return packets handed over
+     */
+    public int transmit(long nowNs, TxBatch batch, Consumer<TxBatch> port) {
+        batch.clear();
+        device.regions().gate().enter();
+        try {
+            int packets = poll(nowNs, batch);
+            if (packets > 0) {
+                port.accept(batch);
+            }
+            return packets;
+        } finally {
+            device.regions().gate().exit();
+        }
+    }
+
+    private int poll(long nowNs, TxBatch batch) {
+        int bytesBefore = batch.usedBytes();
+        int sent = protocol.pollTransmit(nowNs, batch);
         counters.add(CounterId.TX_PACKETS, sent);
         counters.add(CounterId.TX_BYTES, batch.usedBytes() - bytesBefore);
         contextsInUse = protocol.contextsInUse();

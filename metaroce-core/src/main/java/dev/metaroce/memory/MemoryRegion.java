@@ -2,7 +2,10 @@ package dev.metaroce.memory;
 
 import dev.metaroce.wire.PacketMemory;
 
+import org.jspecify.annotations.Nullable;
+
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
 
 /**
  * Memory of the application that the engine may read and write for a peer that knows its key.
@@ -20,6 +23,7 @@ public final class MemoryRegion implements AutoCloseable {
     private final int rkey;
     private final int access;
     private final int domain;
+    private final @Nullable ByteBuffer view;
     private volatile boolean open = true;
 
     MemoryRegion(RegionTable table, MemorySegment segment, int rkey, int access, int domain) {
@@ -30,6 +34,7 @@ public final class MemoryRegion implements AutoCloseable {
         this.rkey = rkey;
         this.access = access;
         this.domain = domain;
+        view = length <= Integer.MAX_VALUE ? segment.asByteBuffer() : null;
     }
 
     /** The registered memory. */
@@ -118,6 +123,38 @@ public final class MemoryRegion implements AutoCloseable {
             return false;
         }
         return copy(from.segment, localOffset, to.segment(), offset, length);
+    }
+
+    /**
+     * Puts a checksum behind a packet whose payload stays in the region: like {@link #fill}, but
+     * the sender gathers the payload from here. Engine thread.
+     *
+     * @param localOffset first byte, counted from the start of the region
+     * @param to packet memory with the header, {@code headerBytes} from {@code at} on; the checksum
+     *     goes to where it is when the payload is between them
+     * @return false when the range is outside the region, the region is closed or longer than
+     *     2^31-1 bytes, or its arena was closed
+     */
+    public static boolean lend(
+            MemoryRegion from,
+            long localOffset,
+            PacketMemory to,
+            int at,
+            int headerBytes,
+            int length) {
+        ByteBuffer payload = from.view;
+        if (payload == null
+                || !from.open
+                || !RegionTable.covers(from, from.address + localOffset, length)) {
+            return false;
+        }
+        try {
+            payload.limit((int) localOffset + length).position((int) localOffset);
+            to.put32(at + headerBytes + length, to.crc32c(at, headerBytes, payload));
+            return true;
+        } catch (IllegalStateException | WrongThreadException e) {
+            return false;
+        }
     }
 
     private static boolean copy(

@@ -28,6 +28,9 @@ final class Requester {
     /** Packets of one stream in a row before the next stream has its turn. */
     private static final int STREAM_TURN_PACKETS = 16;
 
+    /** Payload that is sent from where it is, if the port can: less costs more than a copy. */
+    private static final int LENT_BYTES_MIN = 2048;
+
     private final DeviceState device;
     private final Counters counters;
     private int turnPackets;
@@ -307,16 +310,14 @@ final class Requester {
                 m, at, stream.msn(seq), offset, length, stream.messageSlot(seq), 0);
         encodeTarget(m, at, opcode, stream, seq, imm);
         MemoryRegion region = stream.sendQueue().region(seq);
-        boolean filled =
-                bytes == 0
-                        || (region != null
-                                && MemoryRegion.fill(
-                                        region,
-                                        stream.sendQueue().localOffset(seq) + offset,
-                                        m,
-                                        at + header,
-                                        bytes));
-        if (filled) {
+        long from = stream.sendQueue().localOffset(seq) + offset;
+        if (bytes >= LENT_BYTES_MIN
+                && batch.gathers()
+                && region != null
+                && MemoryRegion.lend(region, from, m, at, header, bytes)) {
+            batch.lend(header, region.address() + from, bytes);
+        } else if (bytes == 0
+                || (region != null && MemoryRegion.fill(region, from, m, at + header, bytes))) {
             CommonHeader.seal(m, at, header + bytes);
         } else {
             // The region was closed under posted work. The packet goes out blank and without a

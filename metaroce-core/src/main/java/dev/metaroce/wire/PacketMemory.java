@@ -100,9 +100,26 @@ public final class PacketMemory {
         if (!checksums) {
             return 0;
         }
-        crcView.limit(offset + length).position(offset);
         crc.reset();
+        crcView.limit(offset + length).position(offset);
         crc.update(crcView);
+        return (int) crc.getValue();
+    }
+
+    /**
+     * CRC-32C of {@code length} bytes from {@code offset} and then of the rest of {@code more}.
+     *
+     * @throws IllegalStateException when the arena behind {@code more} was closed
+     * @throws WrongThreadException when that arena belongs to another thread
+     */
+    public int crc32c(int offset, int length, ByteBuffer more) {
+        if (!checksums) {
+            return 0;
+        }
+        crc.reset();
+        crcView.limit(offset + length).position(offset);
+        crc.update(crcView);
+        crc.update(more);
         return (int) crc.getValue();
     }
 }

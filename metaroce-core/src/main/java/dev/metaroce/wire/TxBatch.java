@@ -25,6 +25,12 @@ public final class TxBatch {
     private final int[] runPackets;
     private final int[] runRoute;
     private final boolean[] runEct;
+    private final int[] runFirstPacket;
+    private final boolean[] runLends;
+    private final long[] payloadAddress;
+    private final int[] payloadBytes;
+    private final int[] payloadAt;
+    private final boolean gathers;
     private final @Nullable NetAddress[] runDestination;
     private int runs;
     private int used;
@@ -46,7 +52,25 @@ public final class TxBatch {
      * @param maxRunPackets packets per run, 1..64 (1 switches merging off)
      */
     public TxBatch(PacketMemory memory, int maxRuns, int maxRunPackets) {
+        this(memory, maxRuns, maxRunPackets, false);
+    }
+
+    /**
+     * @param memory for packets, at least one datagram
+     * @param maxRuns runs per batch, at least 1
+     * @param maxRunPackets packets per run, 1..64 (1 switches merging off)
+     * @param gathers the sender takes payload from where {@link #lend} says; whoever fills the
+     *     batch must then send it before the memory can be closed
+     */
+    public TxBatch(PacketMemory memory, int maxRuns, int maxRunPackets, boolean gathers) {
         this.memory = memory;
+        this.gathers = gathers;
+        int maxPackets = gathers ? maxRuns * maxRunPackets : 0;
+        runFirstPacket = new int[maxRuns];
+        runLends = new boolean[maxRuns];
+        payloadAddress = new long[maxPackets];
+        payloadBytes = new int[maxPackets];
+        payloadAt = new int[maxPackets];
         this.maxRunPackets = maxRunPackets;
         runOffset = new int[maxRuns];
         runBytes = new int[maxRuns];
@@ -89,6 +113,8 @@ public final class TxBatch {
             lastRunClosed = bytes < runSegment[last] || runPackets[last] == maxRunPackets;
         } else {
             runOffset[runs] = offset;
+            runFirstPacket[runs] = packets;
+            runLends[runs] = false;
             runBytes[runs] = bytes;
             runSegment[runs] = bytes;
             runPackets[runs] = 1;
@@ -97,6 +123,9 @@ public final class TxBatch {
             runDestination[runs] = destination;
             runs++;
             lastRunClosed = maxRunPackets == 1;
+        }
+        if (gathers) {
+            payloadBytes[packets] = 0;
         }
         used += bytes;
         packets++;
@@ -109,6 +138,49 @@ public final class TxBatch {
                 && runEct[run] == ect
                 && runBytes[run] + bytes <= MAX_RUN_BYTES
                 && destination.equals(runDestination[run]);
+    }
+
+    /** True when payload may stay where it is. */
+    public boolean gathers() {
+        return gathers;
+    }
+
+    /**
+     * The payload of the packet appended last is at an address of its own; the bytes in {@link
+     * #memory} between header and checksum mean nothing.
+     *
+     * @param headerBytes bytes of the packet before the payload
+     */
+    public void lend(int headerBytes, long address, int bytes) {
+        payloadAt[packets - 1] = headerBytes;
+        payloadAddress[packets - 1] = address;
+        payloadBytes[packets - 1] = bytes;
+        runLends[runs - 1] = true;
+    }
+
+    /** True when a packet of the run has its payload elsewhere. */
+    public boolean lends(int run) {
+        return runLends[run];
+    }
+
+    /** Number of the first packet of a run, for the three queries below. */
+    public int firstPacket(int run) {
+        return runFirstPacket[run];
+    }
+
+    /** Bytes of the payload that a packet has elsewhere, 0 when it is whole in {@link #memory}. */
+    public int lentBytes(int packet) {
+        return payloadBytes[packet];
+    }
+
+    /** Address of that payload. */
+    public long lentAddress(int packet) {
+        return payloadAddress[packet];
+    }
+
+    /** Bytes of the packet before that payload. */
+    public int lentAt(int packet) {
+        return payloadAt[packet];
     }
 
     public PacketMemory memory() {

@@ -164,6 +164,11 @@ final class LinuxPort implements Port {
     }
 
     @Override
+    public boolean gathers() {
+        return true;
+    }
+
+    @Override
     public boolean isOpen() {
         int now = state.get();
         return now == AT_REST || now == IN_CALL;

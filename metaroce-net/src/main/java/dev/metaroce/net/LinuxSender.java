@@ -15,6 +15,14 @@ import java.util.function.Consumer;
 final class LinuxSender {
     private static final int MESSAGES = 64;
 
+    /** Header, payload and checksum of a packet whose payload is elsewhere. */
+    private static final int VECTORS_PER_PACKET = 3;
+
+    /** As many as a whole batch of the driver needs with payloads of 2 KiB. */
+    private static final int VECTORS = 512;
+
+    private static final int PACKETS_PER_MESSAGE_MAX = 64;
+
     /** How often a send is tried again when the socket buffer is full. */
     private static final int RETRIES_MAX = 64;
 
@@ -28,6 +36,8 @@ final class LinuxSender {
     private final RefusedFeature ecn;
     private final MessageArray messages;
     private final MessageArray single;
+    private final IoVectors vectors = new IoVectors(VECTORS);
+    private final IoVectors singleVectors = new IoVectors(VECTORS_PER_PACKET);
 
     // The messages of one system call, and how far the walk through the batch has come
     private final int[] run = new int[MESSAGES];
@@ -82,7 +92,11 @@ final class LinuxSender {
     private int collect(TxBatch batch, int plane) {
         int route = batch.route(nextRun);
         int count = 0;
-        while (count < MESSAGES && nextRun < batch.runs() && batch.route(nextRun) == route) {
+        vectors.clear();
+        while (count < MESSAGES
+                && nextRun < batch.runs()
+                && batch.route(nextRun) == route
+                && vectors.hasRoom(VECTORS_PER_PACKET * PACKETS_PER_MESSAGE_MAX)) {
             NetAddress to = batch.destination(nextRun);
             if (to.plane() != plane) {
                 break;
@@ -95,7 +109,7 @@ final class LinuxSender {
             bytes[count] = offload ? left : Math.min(left, cut);
             segment[count] = cut;
             ect[count] = batch.ect(nextRun) && ecn.isOnFor(to);
-            messages.buffer(count, addressOf(batch, at[count]), bytes[count]);
+            content(messages, count, vectors, batch, nextRun, at[count], bytes[count]);
             messages.outgoing(count, to, offload ? cut : 0, ect[count]);
             nextAt += bytes[count];
             if (nextAt == batch.bytes(nextRun)) {
@@ -105,6 +119,35 @@ final class LinuxSender {
             count++;
         }
         return count;
+    }
+
+    /** Points a message to some whole packets of a run, wherever their payload is. */
+    private static void content(
+            MessageArray messages,
+            int message,
+            IoVectors vectors,
+            TxBatch batch,
+            int run,
+            int from,
+            int length) {
+        int cut = batch.segmentBytes(run);
+        int packet = batch.firstPacket(run) + (from - batch.offset(run)) / cut;
+        if (!batch.lends(run)) {
+            messages.buffer(message, addressOf(batch, from), length);
+            return;
+        }
+        int first = vectors.count();
+        for (int at = from; at < from + length; at += cut, packet++) {
+            int lent = batch.lentBytes(packet);
+            int header = lent == 0 ? 0 : batch.lentAt(packet);
+            int end = Math.min(at + cut, from + length);
+            if (lent > 0) {
+                vectors.add(addressOf(batch, at), header);
+                vectors.add(batch.lentAddress(packet), lent);
+            }
+            vectors.add(addressOf(batch, at + header + lent), end - at - header - lent);
+        }
+        messages.buffers(message, vectors.address(first), vectors.count() - first);
     }
 
     private static long addressOf(TxBatch batch, int offset) {
@@ -170,7 +213,9 @@ final class LinuxSender {
         int end = at[message] + bytes[message];
         for (int from = at[message]; from < end; from += segment[message]) {
             int length = Math.min(segment[message], end - from);
-            sent += sendSingle(batch, fd, to, from, length, ect[message]);
+            singleVectors.clear();
+            content(single, 0, singleVectors, batch, run[message], from, length);
+            sent += sendSingle(fd, to, length, ect[message]);
         }
         if (cut && sent > 0) {
             giveUp(gso, to, errno);
@@ -178,9 +223,7 @@ final class LinuxSender {
         return sent;
     }
 
-    private int sendSingle(
-            TxBatch batch, int fd, NetAddress to, int from, int length, boolean mark) {
-        single.buffer(0, addressOf(batch, from), length);
+    private int sendSingle(int fd, NetAddress to, int length, boolean mark) {
         single.outgoing(0, to, 0, mark && ecn.isOnFor(to));
         int result = insist(fd, single.address(0), 1);
         if (result < 0 && mark && ecn.isOnFor(to) && isFeatureRefusal(-result)) {

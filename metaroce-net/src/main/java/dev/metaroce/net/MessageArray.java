@@ -81,8 +81,6 @@ final class MessageArray {
         for (int i = 0; i < messages; i++) {
             int header = i * HEADER_BYTES;
             putLong(header + MSG_NAME, memory.address() + nameAt(i));
-            putLong(header + MSG_IOV, memory.address() + bufferAt(i));
-            putLong(header + MSG_IOVLEN, 1);
         }
     }
 
@@ -109,10 +107,17 @@ final class MessageArray {
         return memory.address() + (long) i * HEADER_BYTES;
     }
 
-    /** Sets buffer {@code i}. */
+    /** Message {@code i} has one buffer. */
     void buffer(int i, long address, long bytes) {
         putLong(bufferAt(i), address);
         putLong(bufferAt(i) + 8, bytes);
+        buffers(i, memory.address() + bufferAt(i), 1);
+    }
+
+    /** Message {@code i} has {@code count} buffers, in an array of iovec at {@code address}. */
+    void buffers(int i, long address, int count) {
+        putLong(i * HEADER_BYTES + MSG_IOV, address);
+        putLong(i * HEADER_BYTES + MSG_IOVLEN, count);
     }
 
     // Sending

@@ -31,7 +31,8 @@ import java.util.function.Consumer;
  * <p>Owner: one thread calls {@link #receive}, {@link #send} and {@link #await}. Any thread may
  * call {@link #wakeup}, {@link #stats}, {@link #close} and the queries. Nothing allocates per
  * packet but the JDK itself, which makes an address object when the sender is another than that of
- * the datagram before.
+ * the datagram before, and some hundred bytes for each look at the path sockets, once a
+ * millisecond.
  *
  * <p>Limits: congestion marks are neither set nor seen, since the JDK cannot read them. A port
  * bound to the wildcard address answers from the address the route gives it; on a machine with
@@ -196,6 +197,11 @@ final class NioPort implements Port {
     @Override
     public List<String> warnings() {
         return List.copyOf(warnings);
+    }
+
+    @Override
+    public boolean gathers() {
+        return false;
     }
 
     @Override

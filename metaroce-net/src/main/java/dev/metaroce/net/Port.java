@@ -65,6 +65,9 @@ sealed interface Port extends AutoCloseable permits NioPort, LinuxPort {
     /** What the sockets do now. */
     SocketInfo info();
 
+    /** True when batches may leave payload where it is. */
+    boolean gathers();
+
     /** False after {@link #close}. */
     boolean isOpen();
 

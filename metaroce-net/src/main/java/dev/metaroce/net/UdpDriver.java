@@ -14,6 +14,7 @@ import java.lang.invoke.VarHandle;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 
 /**
  * Pumps an engine over a {@link Port}: posted work, datagrams, time-outs, packets to send, in this
@@ -73,6 +74,7 @@ public final class UdpDriver implements Driver {
     private final String name;
     private final DatagramSink sink;
     private final TxBatch batch;
+    private final Consumer<TxBatch> send;
 
     private @Nullable Thread owner;
     private boolean sleeping;
@@ -93,7 +95,8 @@ public final class UdpDriver implements Driver {
         this.name = "metaroce-" + port.localAddresses().getFirst().getPort();
         this.sink = engine::onDatagram;
         PacketMemory memory = PacketMemory.allocate(TX_BATCH_BYTES, options.checksums());
-        batch = new TxBatch(memory, TX_RUNS_MAX, TX_RUN_PACKETS_MAX);
+        batch = new TxBatch(memory, TX_RUNS_MAX, TX_RUN_PACKETS_MAX, port.gathers());
+        send = port::send;
     }
 
     /** In thread mode starts the thread; once, by the thread that opened the device. */
@@ -148,12 +151,10 @@ public final class UdpDriver implements Driver {
             moved++;
         }
         for (int i = 0; i < TX_BATCHES_MAX; i++) {
-            batch.clear();
-            int packets = engine.pollTransmit(nowNs, batch);
+            int packets = engine.transmit(nowNs, batch, send);
             if (packets == 0) {
                 break;
             }
-            port.send(batch);
             moved += packets;
             nowNs = System.nanoTime();
         }

@@ -3,6 +3,7 @@ package dev.metaroce.net;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.metaroce.wire.NetAddress;
+import dev.metaroce.wire.PacketMemory;
 import dev.metaroce.wire.TxBatch;
 
 import org.junit.jupiter.api.AfterEach;
@@ -10,7 +11,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -76,6 +81,48 @@ class LinuxPortRefusalTest {
                                 + " ("
                                 + libc.text(errno)
                                 + "): off for there");
+    }
+
+    /** Packets of 3000 bytes of header, lent payload and trailer, with a short whole one behind. */
+    private TxBatch gathering(Port to, MemorySegment payload, int packets) {
+        TxBatch gathering = new TxBatch(new PacketMemory(256 << 10), 64, 64, true);
+        NetAddress address = Addresses.toNetAddress(to.localAddresses().getFirst());
+        gathering.clear();
+        for (int i = 0; i < packets; i++) {
+            int at = gathering.append(address, 1, true, 3000);
+            gathering.memory().put32(at, i);
+            gathering.memory().put32(at + 2996, -i);
+            gathering.lend(48, payload.address() + i, 2948);
+        }
+        int at = gathering.append(address, 1, true, 100);
+        gathering.memory().put32(at, packets);
+        return gathering;
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, Libc.EIO})
+    void payloadIsGatheredFromWhereItIs(int segmentErrno) {
+        Port a = open(libc);
+        Port b = open(new NativeLibc());
+        libc.refuseSegments(segmentErrno);
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment payload = arena.allocate(4096);
+            for (int i = 0; i < 4096; i++) {
+                payload.set(ValueLayout.JAVA_BYTE, i, (byte) (i * 31));
+            }
+            assertThat(a.gathers()).isTrue();
+            assertThat(a.send(gathering(b, payload, 30))).isEqualTo(31);
+            expectNumbers(b, 31);
+        }
+        for (int i = 0; i < 30; i++) {
+            ByteBuffer datagram = ByteBuffer.wrap(sink.datagrams.get(i));
+            assertThat(datagram.capacity()).isEqualTo(3000);
+            assertThat(datagram.getInt(2996)).isEqualTo(-i);
+            for (int k = 0; k < 2948; k += 7) {
+                assertThat(datagram.get(48 + k)).isEqualTo((byte) ((i + k) * 31));
+            }
+        }
+        assertThat(sink.datagrams.getLast()).hasSize(100);
     }
 
     @Test

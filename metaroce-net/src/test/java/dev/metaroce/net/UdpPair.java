@@ -126,9 +126,23 @@ final class UdpPair implements AutoCloseable {
             DeviceLimits limits,
             long regionBytes,
             @Nullable RelayMaker relayMaker) {
+        this(mode, limits, SocketKind.AUTO, regionBytes, relayMaker);
+    }
+
+    /** Connected directly, driven inline, by sockets of a kind. */
+    static UdpPair over(SocketKind sockets, DeviceLimits limits, long regionBytes) {
+        return new UdpPair(DriveMode.INLINE, limits, sockets, regionBytes, null);
+    }
+
+    private UdpPair(
+            DriveMode mode,
+            DeviceLimits limits,
+            SocketKind sockets,
+            long regionBytes,
+            @Nullable RelayMaker relayMaker) {
         this.mode = mode;
-        server = UdpDevice.open(options(mode, limits, 1));
-        client = UdpDevice.open(options(mode, limits, 2));
+        server = UdpDevice.open(options(mode, limits, sockets, 1));
+        client = UdpDevice.open(options(mode, limits, sockets, 2));
         relay = relayMaker == null ? null : relayMaker.before(server.localAddress());
         serverEnd = new End(server, regionBytes);
         clientEnd = new End(client, regionBytes);
@@ -146,11 +160,13 @@ final class UdpPair implements AutoCloseable {
         await("connected", () -> clientEnd.connection.state() == ConnectionState.OPEN);
     }
 
-    private static DeviceOptions options(DriveMode mode, DeviceLimits limits, long seed) {
+    private static DeviceOptions options(
+            DriveMode mode, DeviceLimits limits, SocketKind sockets, long seed) {
         return DeviceOptions.builder()
                 .bind("127.0.0.1")
                 .port(0)
                 .limits(limits)
+                .sockets(sockets)
                 .driveMode(mode)
                 .seed(seed)
                 .build();
