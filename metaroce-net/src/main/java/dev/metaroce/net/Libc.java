@@ -16,13 +16,10 @@ interface Libc {
     int EAGAIN = 11;
     int EACCES = 13;
     int EINVAL = 22;
-    int EMFILE = 24;
     int EMSGSIZE = 90;
     int ENOPROTOOPT = 92;
     int EOPNOTSUPP = 95;
     int EAFNOSUPPORT = 97;
-    int EADDRINUSE = 98;
-    int EADDRNOTAVAIL = 99;
     int ENOBUFS = 105;
 
     int SOL_IP = 0;
