@@ -43,16 +43,7 @@ public final class TxBatch {
      * @param maxRunPackets packets per run, 1..64 (1 switches merging off)
      */
     public TxBatch(int capacityBytes, int maxRuns, int maxRunPackets) {
-        this(new PacketMemory(capacityBytes), maxRuns, maxRunPackets);
-    }
-
-    /**
-     * @param memory for packets, at least one datagram
-     * @param maxRuns runs per batch, at least 1
-     * @param maxRunPackets packets per run, 1..64 (1 switches merging off)
-     */
-    public TxBatch(PacketMemory memory, int maxRuns, int maxRunPackets) {
-        this(memory, maxRuns, maxRunPackets, false);
+        this(new PacketMemory(capacityBytes), maxRuns, maxRunPackets, false);
     }
 
     /**

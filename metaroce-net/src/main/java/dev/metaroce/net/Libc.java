@@ -5,7 +5,7 @@ package dev.metaroce.net;
  * by address; a result below zero is the negative error number. Tests put an object of their own in
  * between to fail single calls.
  *
- * <p>One thread at a time, but for {@link #write}, which any thread may call.
+ * <p>One thread at a time; {@link #write} too, but that may be another thread than the others'.
  */
 interface Libc {
     int AF_INET = 2;

@@ -92,7 +92,6 @@ final class LinuxSockets {
         private final Libc libc;
         private final List<Integer> fds = new ArrayList<>();
         private final List<String> warnings = new ArrayList<>();
-        private final InternedAddresses addresses = new InternedAddresses();
         private List<InetAddress> planes;
         private boolean ipv6;
         private int wakeFd = -1;
@@ -150,7 +149,7 @@ final class LinuxSockets {
             if (result < 0) {
                 throw failed(address, port, result);
             }
-            return name.source(0, 0, addresses).port();
+            return name.port(0);
         }
 
         /** Closes what was opened: the next look at the system needs a file itself. */

@@ -233,10 +233,10 @@ final class MessageArray {
         return ce;
     }
 
-    /** The sender of message {@code i}, or the address that getsockname wrote there. */
+    /** The sender of message {@code i}. */
     NetAddress source(int i, int plane, InternedAddresses addresses) {
         int at = nameAt(i);
-        int port = Short.reverseBytes(memory.get(JAVA_SHORT, at + 2)) & 0xFFFF;
+        int port = port(i);
         if (memory.get(JAVA_SHORT, at) == Libc.AF_INET) {
             int ip = Integer.reverseBytes(memory.get(JAVA_INT, at + 4));
             return addresses.of(0, NetAddress.V4_MAPPED | (ip & 0xFFFF_FFFFL), port, 0, plane);
@@ -247,6 +247,11 @@ final class MessageArray {
                 port,
                 memory.get(JAVA_INT, at + 24),
                 plane);
+    }
+
+    /** The port in the address of message {@code i}. */
+    int port(int i) {
+        return Short.reverseBytes(memory.get(JAVA_SHORT, nameAt(i) + 2)) & 0xFFFF;
     }
 
     // For bind and getsockname

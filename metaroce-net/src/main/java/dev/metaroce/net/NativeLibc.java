@@ -54,12 +54,17 @@ final class NativeLibc implements Libc {
     private static final int ERROR_TEXT_BYTES_MAX = 256;
 
     private final MemorySegment state;
+
+    /** For the one call that another thread makes meanwhile. */
+    private final MemorySegment writeState;
+
     private final MemorySegment value;
     private final MemorySegment valueBytes;
 
     NativeLibc() {
         Arena arena = Arena.ofAuto();
         state = arena.allocate(Linker.Option.captureStateLayout());
+        writeState = arena.allocate(Linker.Option.captureStateLayout());
         value = arena.allocate(JAVA_INT);
         valueBytes = arena.allocate(JAVA_INT);
     }
@@ -184,11 +189,9 @@ final class NativeLibc implements Libc {
 
     @Override
     public int write(int fd, long buffer, int bytes) {
-        // Room of its own for the error number: any thread may come here.
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment own = arena.allocate(Linker.Option.captureStateLayout());
-            int written = (int) (long) WRITE.invokeExact(own, fd, buffer, (long) bytes);
-            return written >= 0 ? written : -(int) ERRNO_FIELD.get(own, 0L);
+        try {
+            int written = (int) (long) WRITE.invokeExact(writeState, fd, buffer, (long) bytes);
+            return written >= 0 ? written : -(int) ERRNO_FIELD.get(writeState, 0L);
         } catch (Throwable t) {
             throw defect(t);
         }

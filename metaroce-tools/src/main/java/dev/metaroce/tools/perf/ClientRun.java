@@ -213,7 +213,7 @@ final class ClientRun {
                 connected ? client.peer().connection.paths() : null,
                 connected ? client.peer().connection.payloadMtu() : null,
                 limits.payloadMtu(),
-                options.drive.label(),
+                Choice.label(options.drive),
                 Choice.label(sockets.kind()),
                 sockets.gso(),
                 sockets.gro(),

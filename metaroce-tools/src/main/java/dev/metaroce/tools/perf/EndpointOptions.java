@@ -22,15 +22,6 @@ import java.util.Locale;
 class EndpointOptions {
     static final int DEFAULT_PORT = 18_515;
 
-    enum Drive {
-        INLINE,
-        THREAD;
-
-        String label() {
-            return name().toLowerCase(Locale.ROOT);
-        }
-    }
-
     @Mixin final SocketOptions sockets = new SocketOptions();
 
     @Option(
@@ -81,7 +72,7 @@ class EndpointOptions {
             description =
                     "inline: the testing thread moves the packets. thread: a driver thread "
                             + "does (inline).")
-    Drive drive;
+    DriveMode drive;
 
     @Option(names = "-4", description = "Use IPv4 only.")
     boolean ipv4;
@@ -115,9 +106,7 @@ class EndpointOptions {
 
     /** A device as these options want it, but for its port. */
     DeviceOptions.Builder device() {
-        DeviceOptions.Builder builder =
-                DeviceOptions.builder()
-                        .driveMode(drive == Drive.INLINE ? DriveMode.INLINE : DriveMode.THREAD);
+        DeviceOptions.Builder builder = DeviceOptions.builder().driveMode(drive);
         sockets.apply(builder);
         if (bind != null) {
             builder.bind(bind.split(",", -1));
@@ -165,12 +154,12 @@ class EndpointOptions {
         }
     }
 
-    static final class DriveName implements ITypeConverter<Drive> {
+    static final class DriveName implements ITypeConverter<DriveMode> {
         @Override
-        public Drive convert(String text) {
+        public DriveMode convert(String text) {
             return switch (text) {
-                case "inline" -> Drive.INLINE;
-                case "thread" -> Drive.THREAD;
+                case "inline" -> DriveMode.INLINE;
+                case "thread" -> DriveMode.THREAD;
                 default ->
                         throw new TypeConversionException("'" + text + "' is not inline or thread");
             };

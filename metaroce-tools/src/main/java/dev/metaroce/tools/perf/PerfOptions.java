@@ -155,7 +155,7 @@ final class PerfOptions extends EndpointOptions {
     @Option(
             names = "--warm-up",
             paramLabel = "SECONDS",
-            converter = WarmUp.class,
+            converter = WarmUpSeconds.class,
             defaultValue = "1",
             description =
                     "Unmeasured traffic of the same kind before the first row, at least so long"
@@ -305,8 +305,8 @@ final class PerfOptions extends EndpointOptions {
         }
     }
 
-    static final class WarmUp extends Decimal {
-        WarmUp() {
+    static final class WarmUpSeconds extends Decimal {
+        WarmUpSeconds() {
             super("seconds", "0", "60");
         }
     }

@@ -1,6 +1,7 @@
 package dev.metaroce.tools.perf;
 
 import dev.metaroce.tools.cli.ChildJvm;
+import dev.metaroce.tools.cli.Choice;
 import dev.metaroce.tools.cli.ToolException;
 import dev.metaroce.tools.link.SocketOptions;
 
@@ -31,7 +32,7 @@ final class SelfServer implements AutoCloseable {
         arguments.addAll(List.of("perf", test.command(), "--port", "0", "--end-with-parent"));
         arguments.addAll(List.of("--bind", options.ipv6 ? "::1" : "127.0.0.1"));
         arguments.addAll(sockets.arguments());
-        arguments.addAll(List.of("--drive", options.drive.label()));
+        arguments.addAll(List.of("--drive", Choice.label(options.drive)));
         if (options.mtu != null) {
             arguments.addAll(List.of("--mtu", options.mtu.toString()));
         }
