@@ -53,6 +53,9 @@ final class NativeLibc implements Libc {
     private static final int MSG_DONTWAIT = 0x40;
     private static final int ERROR_TEXT_BYTES_MAX = 256;
 
+    /** The class of a segment of native memory, which the JDK does not name. */
+    private static final Class<?> NATIVE = MemorySegment.NULL.getClass();
+
     private final MemorySegment state;
 
     /** For the one call that another thread makes meanwhile. */
@@ -86,6 +89,21 @@ final class NativeLibc implements Libc {
                 symbol(name), FunctionDescriptor.of(JAVA_LONG, arguments), ERRNO);
     }
 
+    private MemorySegment state() {
+        return known(state);
+    }
+
+    /**
+     * The same segment, of a class that the compiler knows without having watched it. The JDK makes
+     * a slice of it in every call; only where the class is known does that slice go away.
+     */
+    private static MemorySegment known(MemorySegment segment) {
+        if (segment.getClass() != NATIVE) {
+            throw new AssertionError(segment);
+        }
+        return segment;
+    }
+
     private int result(int returned) {
         return returned >= 0 ? returned : -(int) ERRNO_FIELD.get(state, 0L);
     }
@@ -94,7 +112,7 @@ final class NativeLibc implements Libc {
     public int udpSocket(int family) {
         try {
             int type = SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
-            return result((int) SOCKET.invokeExact(state, family, type, 0));
+            return result((int) SOCKET.invokeExact(state(), family, type, 0));
         } catch (Throwable t) {
             throw defect(t);
         }
@@ -103,7 +121,7 @@ final class NativeLibc implements Libc {
     @Override
     public int bind(int fd, long address, int addressBytes) {
         try {
-            return result((int) BIND.invokeExact(state, fd, address, addressBytes));
+            return result((int) BIND.invokeExact(state(), fd, address, addressBytes));
         } catch (Throwable t) {
             throw defect(t);
         }
@@ -112,7 +130,7 @@ final class NativeLibc implements Libc {
     @Override
     public int getsockname(int fd, long address, long addressBytesAt) {
         try {
-            return result((int) GETSOCKNAME.invokeExact(state, fd, address, addressBytesAt));
+            return result((int) GETSOCKNAME.invokeExact(state(), fd, address, addressBytesAt));
         } catch (Throwable t) {
             throw defect(t);
         }
@@ -123,7 +141,7 @@ final class NativeLibc implements Libc {
         try {
             value.set(JAVA_INT, 0, newValue);
             long at = value.address();
-            return result((int) SETSOCKOPT.invokeExact(state, fd, level, option, at, 4));
+            return result((int) SETSOCKOPT.invokeExact(state(), fd, level, option, at, 4));
         } catch (Throwable t) {
             throw defect(t);
         }
@@ -135,7 +153,7 @@ final class NativeLibc implements Libc {
             valueBytes.set(JAVA_INT, 0, 4);
             long at = value.address();
             long bytesAt = valueBytes.address();
-            int r = result((int) GETSOCKOPT.invokeExact(state, fd, level, option, at, bytesAt));
+            int r = result((int) GETSOCKOPT.invokeExact(state(), fd, level, option, at, bytesAt));
             return r < 0 ? r : value.get(JAVA_INT, 0);
         } catch (Throwable t) {
             throw defect(t);
@@ -145,7 +163,7 @@ final class NativeLibc implements Libc {
     @Override
     public int sendmmsg(int fd, long messages, int count) {
         try {
-            return result((int) SENDMMSG.invokeExact(state, fd, messages, count, 0));
+            return result((int) SENDMMSG.invokeExact(state(), fd, messages, count, 0));
         } catch (Throwable t) {
             throw defect(t);
         }
@@ -154,7 +172,8 @@ final class NativeLibc implements Libc {
     @Override
     public int recvmmsg(int fd, long messages, int count) {
         try {
-            return result((int) RECVMMSG.invokeExact(state, fd, messages, count, MSG_DONTWAIT, 0L));
+            return result(
+                    (int) RECVMMSG.invokeExact(state(), fd, messages, count, MSG_DONTWAIT, 0L));
         } catch (Throwable t) {
             throw defect(t);
         }
@@ -163,7 +182,7 @@ final class NativeLibc implements Libc {
     @Override
     public int ppoll(long pollFds, int count, long timespec) {
         try {
-            return result((int) PPOLL.invokeExact(state, pollFds, (long) count, timespec, 0L));
+            return result((int) PPOLL.invokeExact(state(), pollFds, (long) count, timespec, 0L));
         } catch (Throwable t) {
             throw defect(t);
         }
@@ -172,7 +191,7 @@ final class NativeLibc implements Libc {
     @Override
     public int eventfd() {
         try {
-            return result((int) EVENTFD.invokeExact(state, 0, SOCK_NONBLOCK | SOCK_CLOEXEC));
+            return result((int) EVENTFD.invokeExact(state(), 0, SOCK_NONBLOCK | SOCK_CLOEXEC));
         } catch (Throwable t) {
             throw defect(t);
         }
@@ -181,7 +200,7 @@ final class NativeLibc implements Libc {
     @Override
     public int read(int fd, long buffer, int bytes) {
         try {
-            return result((int) (long) READ.invokeExact(state, fd, buffer, (long) bytes));
+            return result((int) (long) READ.invokeExact(state(), fd, buffer, (long) bytes));
         } catch (Throwable t) {
             throw defect(t);
         }
@@ -190,7 +209,8 @@ final class NativeLibc implements Libc {
     @Override
     public int write(int fd, long buffer, int bytes) {
         try {
-            int written = (int) (long) WRITE.invokeExact(writeState, fd, buffer, (long) bytes);
+            int written =
+                    (int) (long) WRITE.invokeExact(known(writeState), fd, buffer, (long) bytes);
             return written >= 0 ? written : -(int) ERRNO_FIELD.get(writeState, 0L);
         } catch (Throwable t) {
             throw defect(t);
@@ -200,7 +220,7 @@ final class NativeLibc implements Libc {
     @Override
     public int close(int fd) {
         try {
-            return result((int) CLOSE.invokeExact(state, fd));
+            return result((int) CLOSE.invokeExact(state(), fd));
         } catch (Throwable t) {
             throw defect(t);
         }

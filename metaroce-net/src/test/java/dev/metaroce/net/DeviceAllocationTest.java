@@ -25,7 +25,7 @@ import java.util.Objects;
  */
 @Timeout(120)
 class DeviceAllocationTest {
-    private static final int ROUNDS_MAX = 500;
+    private static final int ROUNDS_MAX = 5000;
 
     /**
      * The smallest object has 16 bytes. What is called once a millisecond, to look at the path
