@@ -108,6 +108,16 @@ public final class Routes {
                 : sets[node - hosts][code];
     }
 
+    /** True when some plane leads from one host to another. */
+    public boolean reaches(int sourceHost, int destinationHost) {
+        for (int plane = 0; plane < firstSwitches.length; plane++) {
+            if (nextPortsOfHost(sourceHost, destinationHost, plane).length > 0) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     private int[] nextPortsOfHost(int source, int destination, int plane) {
         int at = plane * hosts + source;
         int[] direct = groups.portsToHost(at, destination);
