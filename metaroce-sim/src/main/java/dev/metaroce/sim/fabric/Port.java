@@ -73,7 +73,7 @@ public final class Port {
         if (psPerByte > 0) {
             return bytes * psPerByte;
         }
-        long work = bytes * 8 * PS_PER_SECOND + remainder;
+        long work = 8L * bytes * PS_PER_SECOND + remainder;
         remainder = work % rateBitsPerSecond;
         return work / rateBitsPerSecond;
     }
