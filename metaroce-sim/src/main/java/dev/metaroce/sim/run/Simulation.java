@@ -109,7 +109,8 @@ public final class Simulation implements Fabric.Hosts {
             }
             nowPs = events.timePs();
             long event = events.event();
-            traceHash = (Long.rotateLeft(traceHash, 23) ^ nowPs ^ event * HASH_PRIME) * HASH_PRIME;
+            long mixed = nowPs ^ (event * HASH_PRIME);
+            traceHash = (Long.rotateLeft(traceHash, 23) ^ mixed) * HASH_PRIME;
             eventCount++;
             handle(event);
         }
@@ -235,10 +236,10 @@ public final class Simulation implements Fabric.Hosts {
     }
 
     private static int flowHash(int source, int destination, int sourcePort) {
-        int z = source * 0x9E37_79B1 ^ Integer.rotateLeft(destination * 0x85EB_CA77, 13);
+        int z = (source * 0x9E37_79B1) ^ Integer.rotateLeft(destination * 0x85EB_CA77, 13);
         z ^= sourcePort * 0xC2B2_AE3D;
-        z = (z ^ z >>> 15) * 0x2C1B_3C6D;
-        return z ^ z >>> 12;
+        z = (z ^ (z >>> 15)) * 0x2C1B_3C6D;
+        return z ^ (z >>> 12);
     }
 
     private int portFor(int host, int route) {
