@@ -36,6 +36,6 @@ final class Switch {
         long z = (flowHash * 0x9E37_79B9_7F4A_7C15L) ^ hashSeed;
         z = (z ^ (z >>> 30)) * 0xBF58_476D_1CE4_E5B9L;
         z = (z ^ (z >>> 27)) * 0x94D0_49BB_1331_11EBL;
-        return (int) ((z >>> 32) * n >>> 32);
+        return (int) (((z >>> 32) * n) >>> 32);
     }
 }
