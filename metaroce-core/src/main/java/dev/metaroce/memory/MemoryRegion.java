@@ -14,6 +14,10 @@ import java.nio.ByteBuffer;
  * #close} returns, the engine neither reads nor writes the memory any more and the key is unknown;
  * the memory itself stays, it belongs to its arena. The engine thread looks a region up anew in
  * every turn and keeps no reference across turns without asking {@link #isOpen} again.
+ *
+ * <p>A <em>virtual</em> region is addresses without bytes, for simulations that move lengths and no
+ * payload. Keys, rights and bounds hold for it as for any other; what is written to it is dropped,
+ * and packets are only sent from it by a port that gathers.
  */
 public final class MemoryRegion implements AutoCloseable {
     private final RegionTable table;
@@ -23,9 +27,11 @@ public final class MemoryRegion implements AutoCloseable {
     private final int rkey;
     private final int access;
     private final int domain;
+    private final boolean virtual;
     private final @Nullable ByteBuffer view;
     private volatile boolean open = true;
 
+    /** A region of bytes. */
     MemoryRegion(RegionTable table, MemorySegment segment, int rkey, int access, int domain) {
         this.table = table;
         this.segment = segment;
@@ -34,12 +40,31 @@ public final class MemoryRegion implements AutoCloseable {
         this.rkey = rkey;
         this.access = access;
         this.domain = domain;
+        virtual = false;
         view = length <= Integer.MAX_VALUE ? segment.asByteBuffer() : null;
     }
 
-    /** The registered memory. */
+    /** A virtual region. */
+    MemoryRegion(RegionTable table, long address, long length, int rkey, int access, int domain) {
+        this.table = table;
+        this.segment = MemorySegment.NULL;
+        this.address = address;
+        this.length = length;
+        this.rkey = rkey;
+        this.access = access;
+        this.domain = domain;
+        virtual = true;
+        view = null;
+    }
+
+    /** The registered memory; of a virtual region, a segment of no bytes. */
     public MemorySegment segment() {
         return segment;
+    }
+
+    /** True when there are addresses, but no bytes. */
+    public boolean isVirtual() {
+        return virtual;
     }
 
     /** Virtual address of byte 0, as peers are told. */
@@ -89,13 +114,15 @@ public final class MemoryRegion implements AutoCloseable {
     }
 
     /**
-     * Copies payload into a region. Never throws for what a peer sent or an owner closed.
+     * Copies payload into a region; none into a virtual one. Never throws for what a peer sent or
+     * an owner closed.
      *
      * @param from packet memory, {@code length} bytes from {@code offset} are inside it
      * @param va virtual address of the first byte to write
      * @param length 0 or more
      * @return false, with nothing written, when the range is outside the region, the region is
-     *     closed or not writable, or its arena was closed
+     *     closed or not writable, or its arena was closed; also when the payload is elided and the
+     *     region is not virtual
      */
     public static boolean place(
             PacketMemory from, int offset, MemoryRegion to, long va, int length) {
@@ -105,7 +132,11 @@ public final class MemoryRegion implements AutoCloseable {
                 || !RegionTable.covers(to, va, length)) {
             return false;
         }
-        return copy(from.segment(), offset, to.segment, va - to.address, length);
+        if (to.virtual) {
+            return true;
+        }
+        return from.elidedBytes() == 0
+                && copy(from.segment(), offset, to.segment, va - to.address, length);
     }
 
     /**
@@ -114,12 +145,14 @@ public final class MemoryRegion implements AutoCloseable {
      * @param localOffset first byte, counted from the start of the region
      * @param to packet memory, {@code length} bytes from {@code offset} are inside it
      * @param length 0 or more
-     * @return false when the range is outside the region, the region is closed, or its arena was
-     *     closed
+     * @return false when the range is outside the region, the region is closed or virtual, or its
+     *     arena was closed
      */
     public static boolean fill(
             MemoryRegion from, long localOffset, PacketMemory to, int offset, int length) {
-        if (!from.open || !RegionTable.covers(from, from.address + localOffset, length)) {
+        if (!from.open
+                || from.virtual
+                || !RegionTable.covers(from, from.address + localOffset, length)) {
             return false;
         }
         return copy(from.segment, localOffset, to.segment(), offset, length);
@@ -127,7 +160,8 @@ public final class MemoryRegion implements AutoCloseable {
 
     /**
      * Puts a checksum behind a packet whose payload stays in the region: like {@link #fill}, but
-     * the sender gathers the payload from here. Engine thread.
+     * the sender gathers the payload from here. From a virtual region it gathers nothing, and the
+     * checksum is that of the header alone. Engine thread.
      *
      * @param localOffset first byte, counted from the start of the region
      * @param to packet memory with the header, {@code headerBytes} from {@code at} on; the checksum
@@ -142,10 +176,15 @@ public final class MemoryRegion implements AutoCloseable {
             int at,
             int headerBytes,
             int length) {
+        if (!from.open || !RegionTable.covers(from, from.address + localOffset, length)) {
+            return false;
+        }
+        if (from.virtual) {
+            to.put32(at + headerBytes + length, to.crc32c(at, headerBytes));
+            return true;
+        }
         ByteBuffer payload = from.view;
-        if (payload == null
-                || !from.open
-                || !RegionTable.covers(from, from.address + localOffset, length)) {
+        if (payload == null) {
             return false;
         }
         try {

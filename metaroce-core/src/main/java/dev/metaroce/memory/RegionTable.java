@@ -29,6 +29,12 @@ public final class RegionTable {
     private static final int MAX_DRAWS = 1_000;
     private static final int HASH_FACTOR = 0x9E37_79B9;
 
+    /** Where virtual regions start: above every address of a process. */
+    private static final long VIRTUAL_ADDRESSES = 1L << 62;
+
+    /** Virtual regions start at multiples of this, so that none begins where another ends. */
+    private static final long VIRTUAL_STEP = 4096;
+
     private final IntSupplier keySource;
     private final EngineGate gate = new EngineGate();
     private final RetiredKeys retired = new RetiredKeys();
@@ -39,6 +45,7 @@ public final class RegionTable {
     private volatile @Nullable MemoryRegion[] places = new MemoryRegion[INITIAL_PLACES];
     private int taken;
     private int live;
+    private long nextVirtual = VIRTUAL_ADDRESSES;
 
     /**
      * @param keySource gives random 32-bit keys; a secure generator in production, a seeded one in
@@ -46,7 +53,7 @@ public final class RegionTable {
      */
     public RegionTable(IntSupplier keySource) {
         this.keySource = keySource;
-        this.removed = new MemoryRegion(this, MemorySegment.NULL, 0, 0, 0);
+        this.removed = new MemoryRegion(this, 0, 0, 0, 0, 0);
     }
 
     /** The gate that the engine thread passes around every turn. */
@@ -76,11 +83,44 @@ public final class RegionTable {
         }
     }
 
-    private static void requireRegistrable(MemorySegment segment, int access) {
+    /**
+     * Registers addresses without bytes, for simulations; control plane, any thread. Addresses are
+     * above those of any process and belong to one region of this table only, also after it was
+     * closed.
+     *
+     * @param length 0 or more bytes; all virtual regions of a table, open and closed, have 2^62
+     *     addresses
+     * @param access flags of {@link Access}
+     * @param domain id of the protection domain
+     * @throws IllegalArgumentException for a negative length, or one beyond the addresses left
+     */
+    public MemoryRegion registerVirtual(long length, int access, int domain) {
+        requireFlags(access);
+        synchronized (this) {
+            long left = Long.MAX_VALUE - VIRTUAL_STEP - nextVirtual;
+            if (length < 0 || length > left) {
+                throw new IllegalArgumentException(
+                        "virtual region of " + length + " bytes: must be in 0.." + left);
+            }
+            makeRoom();
+            long address = nextVirtual;
+            nextVirtual += (length / VIRTUAL_STEP + 1) * VIRTUAL_STEP;
+            MemoryRegion region = new MemoryRegion(this, address, length, newKey(), access, domain);
+            insert(places, region);
+            live++;
+            return region;
+        }
+    }
+
+    private static void requireFlags(int access) {
         if ((access & ~Access.ALL) != 0) {
             throw new IllegalArgumentException(
                     "access " + Access.describe(access) + ": use the flags of Access only");
         }
+    }
+
+    private static void requireRegistrable(MemorySegment segment, int access) {
+        requireFlags(access);
         if (!segment.isNative()) {
             throw new IllegalArgumentException(
                     "segment is on the heap, where the collector moves it: allocate it from an"

@@ -311,23 +311,27 @@ final class Requester {
         encodeTarget(m, at, opcode, stream, seq, imm);
         MemoryRegion region = stream.sendQueue().region(seq);
         long from = stream.sendQueue().localOffset(seq) + offset;
-        if (bytes >= LENT_BYTES_MIN
-                && batch.gathers()
+        if (batch.gathers()
                 && region != null
+                && isLent(region, bytes)
                 && MemoryRegion.lend(region, from, m, at, header, bytes)) {
             batch.lend(header, region.address() + from, bytes);
         } else if (bytes == 0
                 || (region != null && MemoryRegion.fill(region, from, m, at + header, bytes))) {
             CommonHeader.seal(m, at, header + bytes);
         } else {
-            // The region was closed under posted work. The packet goes out blank and without a
-            // valid
-            // CRC, which nobody accepts, and the stream fails before this PSN could be made again.
+            // The region was closed under posted work, or it is virtual and this port copies. The
+            // packet goes out blank and without a valid CRC, which nobody accepts, and the stream
+            // fails before this PSN could be made again.
             m.segment().asSlice(at + header, bytes).fill((byte) 0);
             WcStatus status = WcStatus.LOCAL_PROTECTION_ERROR;
             stream.connection().noteLocalFault(stream, seq, status);
         }
         return packetBytes;
+    }
+
+    private static boolean isLent(MemoryRegion region, int bytes) {
+        return bytes >= LENT_BYTES_MIN || (bytes > 0 && region.isVirtual());
     }
 
     private static void encodeTarget(

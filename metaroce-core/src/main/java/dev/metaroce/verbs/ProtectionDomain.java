@@ -36,4 +36,15 @@ public final class ProtectionDomain {
     public MemoryRegion register(MemorySegment segment, int access) {
         return regions.register(segment, access, id);
     }
+
+    /**
+     * Registers addresses without bytes, for simulations that move lengths and no payload.
+     *
+     * @param length 0 or more bytes
+     * @param access bits of {@link Access}
+     * @throws IllegalArgumentException for a negative length
+     */
+    public MemoryRegion registerVirtual(long length, int access) {
+        return regions.registerVirtual(length, access, id);
+    }
 }

@@ -158,7 +158,8 @@ public final class DataHeader {
      * it, all headers present, and a payload that fits its message. Whether the payload exceeds the
      * lease's MTU is for the responder to say.
      *
-     * @param totalBytes bytes of the packet with its checksum, at least 20
+     * @param totalBytes bytes of the packet with its checksum and with a payload that is elided, at
+     *     least 20
      */
     public static boolean wellFormed(PacketMemory m, int at, int totalBytes) {
         Opcode op = Opcode.of(CommonHeader.opcode(m, at));
@@ -178,8 +179,11 @@ public final class DataHeader {
             return !last && totalBytes == CommonHeader.MIN_PACKET_BYTES;
         }
         int payload = totalBytes - CommonHeader.TRAILER_BYTES - headerBytes(op, imm);
+        int elided = m.elidedBytes();
         //= MR-2.3-2
-        return payload >= 0 && fitsMessage(m, at, payload, last);
+        return payload >= 0
+                && (elided == 0 || elided == payload)
+                && fitsMessage(m, at, payload, last);
     }
 
     private static boolean fitsMessage(PacketMemory m, int at, int payload, boolean last) {

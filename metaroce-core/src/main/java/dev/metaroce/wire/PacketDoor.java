@@ -13,11 +13,13 @@ public final class PacketDoor {
      * for bytes that lie inside the memory, whatever they are.
      *
      * @param at offset of the datagram in the memory
-     * @param bytes length of the datagram
+     * @param bytes length of the datagram, with a payload that is {@linkplain PacketMemory#elide
+     *     elided}
      */
     public static DoorVerdict check(PacketMemory m, int at, int bytes) {
+        int stored = bytes - m.elidedBytes();
         //= MR-2.1-7
-        if (bytes < CommonHeader.MIN_PACKET_BYTES) {
+        if (stored < CommonHeader.MIN_PACKET_BYTES) {
             return DoorVerdict.TOO_SHORT;
         }
         //= MR-2.2-2
@@ -25,7 +27,7 @@ public final class PacketDoor {
             return DoorVerdict.BAD_VERSION;
         }
         //= MR-2.1-4
-        if (!CommonHeader.crcOk(m, at, bytes)) {
+        if (!CommonHeader.crcOk(m, at, stored)) {
             return DoorVerdict.BAD_CRC;
         }
         //= MR-2.1-3
@@ -40,17 +42,21 @@ public final class PacketDoor {
      */
     public static boolean isForeignRequest(PacketMemory m, int at, int bytes) {
         //= MR-2.1-10
-        return bytes >= ControlMessage.bytes(ControlOpcode.REQUEST)
+        int stored = bytes - m.elidedBytes();
+        return stored >= ControlMessage.bytes(ControlOpcode.REQUEST)
                 && CommonHeader.version(m, at) != CommonHeader.VERSION
                 && CommonHeader.type(m, at) == PacketType.CTRL.code()
                 && CommonHeader.opcode(m, at) == ControlOpcode.REQUEST.code()
-                && CommonHeader.crcOk(m, at, bytes);
+                && CommonHeader.crcOk(m, at, stored);
     }
 
     private static boolean wellFormed(PacketMemory m, int at, int bytes) {
         PacketType type = PacketType.of(CommonHeader.type(m, at));
         if (type == null) {
             //= MR-2.2-3
+            return false;
+        }
+        if (m.elidedBytes() != 0 && type != PacketType.DATA) {
             return false;
         }
         return switch (type) {

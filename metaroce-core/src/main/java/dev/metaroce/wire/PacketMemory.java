@@ -17,6 +17,7 @@ public final class PacketMemory {
     private final ByteBuffer crcView;
     private final CRC32C crc = new CRC32C();
     private final boolean checksums;
+    private int elidedBytes;
 
     /** Allocates {@code capacityBytes} of zeroed memory that lives until it is unreachable. */
     public PacketMemory(int capacityBytes) {
@@ -43,6 +44,22 @@ public final class PacketMemory {
      */
     public static PacketMemory allocate(int capacityBytes, boolean checksums) {
         return new PacketMemory(Arena.ofAuto().allocate(capacityBytes, 64), checksums);
+    }
+
+    /**
+     * Says of the next packet to be read here that its payload was left out: header and checksum
+     * are back to back, and the checksum covers the header only. The length of the packet, as told
+     * to those that read it, counts the payload. For simulations; holds until it is said anew.
+     *
+     * @param payloadBytes bytes left out; 0, the default, for a whole packet
+     */
+    public void elide(int payloadBytes) {
+        elidedBytes = payloadBytes;
+    }
+
+    /** Payload bytes that the packet to be read does not have here, 0 for a whole packet. */
+    public int elidedBytes() {
+        return elidedBytes;
     }
 
     public int capacity() {

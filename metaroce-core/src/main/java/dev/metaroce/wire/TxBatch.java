@@ -164,7 +164,7 @@ public final class TxBatch {
         return payloadBytes[packet];
     }
 
-    /** Address of that payload. */
+    /** Address of that payload; of a virtual region nothing is there. */
     public long lentAddress(int packet) {
         return payloadAddress[packet];
     }

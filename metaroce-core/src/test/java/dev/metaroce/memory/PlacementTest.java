@@ -143,6 +143,35 @@ class PlacementTest {
         assertThat(MemoryRegion.place(packet, 0, readOnly, readOnly.address(), 8)).isFalse();
     }
 
+    @Test
+    void aVirtualRegionTakesAndLendsPayloadThatIsOnlyALength() {
+        MemoryRegion virtual = table.registerVirtual(1L << 40, Access.ALL, 1);
+        long last = virtual.address() + virtual.length() - 8;
+
+        assertThat(virtual.isVirtual()).isTrue();
+        assertThat(MemoryRegion.place(packet, 0, virtual, last, 8)).isTrue();
+        assertThat(MemoryRegion.place(packet, 0, virtual, last, 9)).isFalse();
+        assertThat(MemoryRegion.fill(virtual, 0, packet, 0, 8)).isFalse();
+        assertThat(MemoryRegion.lend(virtual, 1L << 39, packet, 16, 40, 100)).isTrue();
+        assertThat(packet.i32(156)).isEqualTo(packet.crc32c(16, 40));
+        assertThat(MemoryRegion.lend(virtual, virtual.length() - 8, packet, 16, 40, 9)).isFalse();
+        virtual.close();
+        assertThat(MemoryRegion.place(packet, 0, virtual, last, 8)).isFalse();
+        assertThat(MemoryRegion.lend(virtual, 0, packet, 16, 40, 100)).isFalse();
+    }
+
+    @Test
+    void anElidedPayloadIsPlacedNowhereButInAVirtualRegion() {
+        MemoryRegion virtual = table.registerVirtual(64, Access.ALL, 1);
+        packet.elide(8);
+
+        assertThat(MemoryRegion.place(packet, 0, region, region.address(), 8)).isFalse();
+        assertThat(MemoryRegion.place(packet, 0, virtual, virtual.address(), 8)).isTrue();
+        assertThat(region.segment().mismatch(filled(BEFORE))).isEqualTo(-1);
+        packet.elide(0);
+        assertThat(MemoryRegion.place(packet, 0, region, region.address(), 8)).isTrue();
+    }
+
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void descriptorIsTwentyBytesBigEndianInAnyBuffer(boolean bigEndian) {

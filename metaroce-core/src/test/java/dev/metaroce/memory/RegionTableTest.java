@@ -35,6 +35,30 @@ class RegionTableTest {
         return table.register(memory, Access.ALL, DOMAIN);
     }
 
+    @Test
+    void virtualRegionsHaveAddressesOfTheirOwn() {
+        RegionTable table = seeded(1);
+        MemoryRegion real = region(table);
+        long end = real.address() + real.length();
+        for (long length : new long[] {0, 1, 4096, 4097, 1L << 61}) {
+            MemoryRegion virtual = table.registerVirtual(length, Access.REMOTE_WRITE, DOMAIN);
+            assertThat(virtual.address()).isGreaterThan(end);
+            assertThat(virtual.length()).isEqualTo(length);
+            assertThat(table.lookup(virtual.rkey())).isSameAs(virtual);
+            end = virtual.address() + length;
+        }
+        assertThat(table.live()).isEqualTo(6);
+        assertThatThrownBy(() -> table.registerVirtual(-1, 0, DOMAIN))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("-1 bytes");
+        assertThatThrownBy(() -> table.registerVirtual(1L << 61, 0, DOMAIN))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("must be in 0..");
+        assertThatThrownBy(() -> table.registerVirtual(1, 0x40, DOMAIN))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("0x40");
+    }
+
     /** MR-4.1-2, case A02: region of 4096 bytes, offset and length at and beyond its edges. */
     @ParameterizedTest(name = "offset {0}, length {1}")
     @CsvSource({

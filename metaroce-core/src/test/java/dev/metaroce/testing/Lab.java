@@ -34,6 +34,10 @@ public final class Lab {
         public final NetAddress destination;
         public final int route;
         public byte[] bytes;
+
+        /** Payload bytes that count but do not travel. */
+        public int elided;
+
         public boolean ce;
         public long delayNs;
         private long dueNs;
@@ -49,14 +53,21 @@ public final class Lab {
 
         private Packet(Packet other) {
             this(other.from, other.source, other.destination, other.route, other.bytes.clone());
+            elided = other.elided;
             ce = other.ce;
             delayNs = other.delayNs;
+        }
+
+        /** Bytes of the packet, whether they travel or not. */
+        public int length() {
+            return bytes.length + elided;
         }
 
         public PacketView view() {
             PacketMemory memory = new PacketMemory(bytes.length);
             memory.bytes().put(0, bytes);
-            return PacketView.parse(memory, 0, bytes.length);
+            memory.elide(elided);
+            return PacketView.parse(memory, 0, length());
         }
     }
 
@@ -75,11 +86,13 @@ public final class Lab {
         private final int number;
         private final TxBatch batch;
         private final ArrayDeque<Integer> forcedKeys = new ArrayDeque<>();
+        private final boolean gathers;
         private boolean dead;
 
         private Node(int number, DeviceLimits limits, EventSink events) {
             this.number = number;
-            batch = new TxBatch(batchBytes, batchRuns, 64);
+            gathers = gathering;
+            batch = new TxBatch(new PacketMemory(batchBytes), batchRuns, 64, gathers);
             address = NetAddress.ofIpv4(0x0A00_0000 + number, 50_791);
             Rng own = rng.fork("node " + number + " process " + ++incarnations);
             Rng keys = own.fork("keys");
@@ -140,16 +153,22 @@ public final class Lab {
             for (int run = 0; run < batch.runs(); run++) {
                 int at = batch.offset(run);
                 int end = at + batch.bytes(run);
-                while (at < end) {
+                int route = batch.route(run);
+                NetAddress source =
+                        new NetAddress(address.high(), address.low(), address.port() + route, 0, 0);
+                for (int number = batch.firstPacket(run); at < end; number++) {
                     int size = Math.min(batch.segmentBytes(run), end - at);
-                    byte[] bytes = new byte[size];
-                    batch.memory().bytes().get(at, bytes);
+                    int elided = gathers ? batch.lentBytes(number) : 0;
+                    byte[] bytes = new byte[size - elided];
+                    int head = elided > 0 ? batch.lentAt(number) : bytes.length;
+                    batch.memory().bytes().get(at, bytes, 0, head);
+                    batch.memory()
+                            .bytes()
+                            .get(at + head + elided, bytes, head, size - elided - head);
                     at += size;
-                    int route = batch.route(run);
-                    NetAddress source =
-                            new NetAddress(
-                                    address.high(), address.low(), address.port() + route, 0, 0);
-                    launch(new Packet(this, source, batch.destination(run), route, bytes));
+                    Packet packet = new Packet(this, source, batch.destination(run), route, bytes);
+                    packet.elided = elided;
+                    launch(packet);
                 }
             }
         }
@@ -214,6 +233,7 @@ public final class Lab {
     private long coalesceNs = -1;
     private int batchBytes = 1 << 20;
     private int batchRuns = 256;
+    private boolean gathering;
     private long[] portFreeNs = new long[1];
     private long markAboveNs = Long.MAX_VALUE;
     private long dropAboveNs = Long.MAX_VALUE;
@@ -284,6 +304,11 @@ public final class Lab {
         batchRuns = runs;
     }
 
+    /** Nodes added from now on send from virtual regions, and only from such. */
+    public void gather() {
+        gathering = true;
+    }
+
     public void addFault(Fault fault) {
         faults.add(fault);
     }
@@ -339,7 +364,7 @@ public final class Lab {
                 return;
             }
             packet.ce |= queueNs > markAboveNs;
-            long wireNs = (packet.bytes.length + 60) * 8L * 1_000_000_000L / bitsPerSecond;
+            long wireNs = (packet.length() + 60) * 8L * 1_000_000_000L / bitsPerSecond;
             portFreeNs[port] = nowNs + queueNs + wireNs;
             packet.dueNs = portFreeNs[port] + packet.delayNs;
         }
@@ -364,6 +389,7 @@ public final class Lab {
     /** Hands a datagram to a node past the network, at once. */
     public void deliverNow(NetAddress source, Node to, byte[] bytes) {
         inbox.bytes().put(0, bytes);
+        inbox.elide(0);
         to.engine.onDatagram(nowNs, inbox, 0, bytes.length, source, false);
         to.pump();
     }
@@ -428,13 +454,14 @@ public final class Lab {
         packets++;
         mix(nowNs);
         mix(packet.source.port());
-        mix(packet.bytes.length);
+        mix(packet.length());
         for (int i = 0; i + 8 <= Math.min(packet.bytes.length, 32); i += 8) {
             mix(java.nio.ByteBuffer.wrap(packet.bytes).getLong(i));
         }
         inbox.bytes().put(0, packet.bytes);
+        inbox.elide(packet.elided);
         note("recv", packet);
-        to.engine.onDatagram(nowNs, inbox, 0, packet.bytes.length, packet.source, packet.ce);
+        to.engine.onDatagram(nowNs, inbox, 0, packet.length(), packet.source, packet.ce);
     }
 
     /**

@@ -45,14 +45,19 @@ public final class Pair {
         public final List<WorkCompletion> sends = new ArrayList<>();
         public final List<WorkCompletion> receives = new ArrayList<>();
 
-        private End(Lab.Node node, int streams, long regionBytes) {
+        private End(Lab.Node node, int streams, long regionBytes, boolean virtual) {
             domain = node.device.allocProtectionDomain();
             sendQueue = node.device.createCompletionQueue(DIALS * streams * DEPTH);
             receiveQueue = node.device.createCompletionQueue(DIALS * streams * DEPTH);
-            MemorySegment memory = Arena.ofAuto().allocate(Math.max(1, regionBytes), 64);
+            int access = Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ;
             region =
-                    domain.register(
-                            memory, Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ);
+                    virtual
+                            ? domain.registerVirtual(regionBytes, access)
+                            : domain.register(memory(regionBytes), access);
+        }
+
+        private static MemorySegment memory(long bytes) {
+            return Arena.ofAuto().allocate(Math.max(1, bytes), 64);
         }
 
         private void addPairs(Connection to, int streams) {
@@ -98,11 +103,31 @@ public final class Pair {
             DeviceLimits serverLimits,
             int streams,
             long regionBytes) {
+        this(seed, clientLimits, serverLimits, streams, regionBytes, false, false);
+    }
+
+    /** A client that sends from a virtual region, to a virtual region or to bytes. */
+    public static Pair ofVirtual(
+            long seed, DeviceLimits limits, int streams, long regionBytes, boolean virtualTarget) {
+        return new Pair(seed, limits, limits, streams, regionBytes, true, virtualTarget);
+    }
+
+    private Pair(
+            long seed,
+            DeviceLimits clientLimits,
+            DeviceLimits serverLimits,
+            int streams,
+            long regionBytes,
+            boolean virtualSource,
+            boolean virtualTarget) {
         lab = new Lab(seed);
+        if (virtualSource) {
+            lab.gather();
+        }
         client = lab.add(clientLimits);
         server = lab.add(serverLimits);
-        clientEnd = new End(client, streams, regionBytes);
-        serverEnd = new End(server, streams, regionBytes);
+        clientEnd = new End(client, streams, regionBytes, virtualSource);
+        serverEnd = new End(server, streams, regionBytes, virtualTarget);
         server.device.listen(
                 SERVICE,
                 (connection, data) -> {
@@ -126,7 +151,8 @@ public final class Pair {
      */
     public End dialAgain() {
         int streams = clientEnd.pairs.size();
-        End again = new End(client, streams, clientEnd.region.length());
+        End again =
+                new End(client, streams, clientEnd.region.length(), clientEnd.region.isVirtual());
         again.addPairs(client.device.connect(server.address, SERVICE, new byte[0]), streams);
         return again;
     }

@@ -204,6 +204,39 @@ class PacketDoorTest {
     }
 
     @Test
+    void anElidedPayloadCountsAndIsNotLookedAt() {
+        int payload = 1000;
+        byte[] header = Arrays.copyOf(middlePacket(40 + payload), 40);
+        PacketMemory memory = PacketBytes.exactly(PacketBytes.resealed(header));
+        memory.elide(payload);
+
+        assertThat(PacketDoor.check(memory, 0, 40 + payload)).isEqualTo(DoorVerdict.OK);
+        assertThat(PacketView.parse(memory, 0, 40 + payload).toString())
+                .contains("bytes 0+" + payload);
+        memory.put8(20, 0xFF);
+        assertThat(PacketDoor.check(memory, 0, 40 + payload)).isEqualTo(DoorVerdict.BAD_CRC);
+    }
+
+    @Test
+    void onlyThePayloadOfDataCanBeElided() {
+        byte[] probe = SamplePackets.PROBE.bytes();
+        PacketMemory memory = PacketBytes.exactly(probe);
+        memory.elide(8);
+
+        assertThat(PacketDoor.check(memory, 0, probe.length)).isEqualTo(DoorVerdict.TOO_SHORT);
+        assertThat(PacketDoor.check(memory, 0, probe.length + 8)).isEqualTo(DoorVerdict.MALFORMED);
+    }
+
+    @Test
+    void aPacketThatElidesMoreOrLessThanItsPayloadIsMalformed() {
+        byte[] whole = PacketBytes.resealed(Arrays.copyOf(middlePacket(140), 60));
+        PacketMemory memory = PacketBytes.exactly(whole);
+        memory.elide(80);
+
+        assertThat(PacketDoor.check(memory, 0, 140)).isEqualTo(DoorVerdict.MALFORMED);
+    }
+
+    @Test
     void memoryThatEndsEarlyWouldBeNoticed() {
         byte[] whole = SamplePackets.REQUEST.bytes();
         PacketMemory memory = PacketBytes.exactly(Arrays.copyOf(whole, 100));
@@ -228,11 +261,17 @@ class PacketDoorTest {
                         default -> mutated(rng);
                     };
             PacketMemory memory = PacketBytes.exactly(blob);
-            DoorVerdict verdict = PacketDoor.check(memory, 0, blob.length);
-            PacketView view = PacketView.parse(memory, 0, blob.length);
+            int bytes = blob.length;
+            if (i % 8 == 7) {
+                int elided = rng.nextInt(60);
+                memory.elide(elided);
+                bytes += elided;
+            }
+            DoorVerdict verdict = PacketDoor.check(memory, 0, bytes);
+            PacketView view = PacketView.parse(memory, 0, bytes);
             assertThat(view instanceof PacketView.Malformed).isEqualTo(verdict != DoorVerdict.OK);
             assertThat(view.toString()).isNotEmpty().doesNotContain("\n");
-            PacketDoor.isForeignRequest(memory, 0, blob.length);
+            PacketDoor.isForeignRequest(memory, 0, bytes);
             seen.merge(verdict, 1, Integer::sum);
         }
         // Each verdict often enough to mean something.

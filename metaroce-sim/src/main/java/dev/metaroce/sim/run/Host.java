@@ -1,0 +1,170 @@
+package dev.metaroce.sim.run;
+
+import dev.metaroce.engine.Engine;
+import dev.metaroce.event.EventSink;
+import dev.metaroce.memory.Access;
+import dev.metaroce.memory.MemoryRegion;
+import dev.metaroce.ring.PostResult;
+import dev.metaroce.ring.WcStatus;
+import dev.metaroce.ring.WorkCompletion;
+import dev.metaroce.transport.DeviceLimits;
+import dev.metaroce.transport.EndpointIdentity;
+import dev.metaroce.util.Rng;
+import dev.metaroce.verbs.CompletionQueue;
+import dev.metaroce.verbs.Connection;
+import dev.metaroce.verbs.ManualDriver;
+import dev.metaroce.verbs.ProtectionDomain;
+import dev.metaroce.verbs.QueuePair;
+import dev.metaroce.verbs.RdmaDevice;
+import dev.metaroce.wire.NetAddress;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+
+/** An endpoint: an engine with its memory, and the connections its flows use. */
+final class Host {
+    static final long SERVICE = 1;
+
+    /** The UDP port of a device; path sockets have those above it. */
+    static final int UDP_PORT = 50_791;
+
+    private static final int FIRST_ADDRESS = 0x0A00_0000;
+
+    /** Flows of one connection that are posted at once; more wait. */
+    private static final int DEPTH = 8;
+
+    /** A connection that flows to one destination use. */
+    private static final class Channel {
+        final Connection connection;
+        final QueuePair pair;
+        final ArrayDeque<Integer> waiting = new ArrayDeque<>(1);
+        int posted;
+
+        Channel(Connection connection, QueuePair pair) {
+            this.connection = connection;
+            this.pair = pair;
+        }
+    }
+
+    final int number;
+    final Engine engine;
+    final NetAddress address;
+    final MemoryRegion region;
+    private final RdmaDevice device;
+    private final ProtectionDomain domain;
+    private final Map<Integer, Channel> channels = new LinkedHashMap<>(1);
+
+    /** Each twice as large as the one before, as connections come. */
+    private final List<CompletionQueue> completions = new ArrayList<>(1);
+
+    private int completionsFree;
+    private final WorkCompletion completion = new WorkCompletion();
+
+    /** What ECMP sees as the port of route 0. */
+    final int firstPort;
+
+    /** The time an event of the queue will look at this host; Long.MAX_VALUE for none. */
+    long wakeAtNs = Long.MAX_VALUE;
+
+    /** Packets given to the NIC and not sent. */
+    int queuedPackets;
+
+    Host(int number, DeviceLimits limits, Rng rng, EventSink events) {
+        this.number = number;
+        address = addressOf(number);
+        Rng own = rng.fork("host " + number);
+        Rng keys = own.fork("keys");
+        firstPort = 32_768 + own.nextInt(16_384);
+        EndpointIdentity identity = new EndpointIdentity(own.nextLong(), 1);
+        engine = new Engine(limits, identity, own, keys::nextInt, events);
+        device = new RdmaDevice(engine, new ManualDriver());
+        domain = device.allocProtectionDomain();
+        region = domain.registerVirtual(1L << 40, Access.ALL);
+        device.listen(SERVICE, this::accept);
+        engine.drainPosted(0);
+    }
+
+    static NetAddress addressOf(int host) {
+        return NetAddress.ofIpv4(FIRST_ADDRESS + host, UDP_PORT);
+    }
+
+    static int numberOf(NetAddress address) {
+        return (int) address.low() - FIRST_ADDRESS;
+    }
+
+    private byte[] accept(Connection connection, byte[] privateData) {
+        CompletionQueue unused = device.createCompletionQueue(1);
+        connection.createQueuePair(domain, unused, device.createCompletionQueue(1), 1, 1);
+        return new byte[0];
+    }
+
+    /** Posts a flow to the connection to its destination, which is made when there is none. */
+    void start(Flows flows, int flow, Host destination) {
+        Channel channel = channels.get(destination.number);
+        if (channel == null) {
+            channel = connect(destination);
+            channels.put(destination.number, channel);
+        }
+        if (channel.posted == DEPTH) {
+            channel.waiting.add(flow);
+        } else {
+            post(channel, flow, flows.bytes(flow), destination);
+        }
+    }
+
+    private Channel connect(Host destination) {
+        Connection connection = device.connect(destination.address, SERVICE, new byte[0]);
+        CompletionQueue unused = device.createCompletionQueue(1);
+        return new Channel(
+                connection,
+                connection.createQueuePair(domain, completionQueue(), unused, DEPTH, 1));
+    }
+
+    /** A completion queue with room for one connection more. */
+    private CompletionQueue completionQueue() {
+        if (completionsFree < DEPTH) {
+            completionsFree = DEPTH << completions.size();
+            completions.add(device.createCompletionQueue(completionsFree));
+        }
+        completionsFree -= DEPTH;
+        return completions.getLast();
+    }
+
+    private void post(Channel channel, int flow, long bytes, Host destination) {
+        PostResult result =
+                channel.pair.postWrite(
+                        flow,
+                        region,
+                        0,
+                        bytes,
+                        destination.region.address(),
+                        destination.region.rkey());
+        if (result != PostResult.OK) {
+            throw new IllegalStateException("a send queue with room refused: " + result);
+        }
+        channel.posted++;
+    }
+
+    /** Takes note of flows that ended; those that waited for them are posted. */
+    void poll(Flows flows, Simulation simulation) {
+        for (int i = 0; i < completions.size(); i++) {
+            while (completions.get(i).poll(completion)) {
+                int flow = (int) completion.wrId();
+                Channel channel = Objects.requireNonNull(channels.get(flows.destination(flow)));
+                channel.posted--;
+                Integer next = channel.waiting.poll();
+                if (next != null) {
+                    Host destination = simulation.host(flows.destination(flow));
+                    post(channel, next, flows.bytes(next), destination);
+                }
+                WcStatus status = completion.status();
+                boolean failed = status != WcStatus.SUCCESS;
+                simulation.ended(flow, failed ? status + " " + channel.connection.failure() : "");
+            }
+        }
+    }
+}

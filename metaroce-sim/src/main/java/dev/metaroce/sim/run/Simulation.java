@@ -1,0 +1,263 @@
+package dev.metaroce.sim.run;
+
+import dev.metaroce.engine.Engine;
+import dev.metaroce.event.EventSink;
+import dev.metaroce.sim.event.EventQueue;
+import dev.metaroce.sim.event.Events;
+import dev.metaroce.sim.fabric.Fabric;
+import dev.metaroce.sim.topology.Routes;
+import dev.metaroce.sim.topology.Topology;
+import dev.metaroce.util.Rng;
+import dev.metaroce.wire.PacketMemory;
+import dev.metaroce.wire.TxBatch;
+
+import java.util.function.Consumer;
+
+/**
+ * Real engines on a simulated network, in one thread. The same configuration and seed give the same
+ * run, event for event.
+ */
+public final class Simulation implements Fabric.Hosts {
+    private static final int PS_PER_NS = 1_000;
+
+    /** Packets an engine makes at a time: few, so that what it sends next is chosen late. */
+    private static final int BATCH_PACKETS = 4;
+
+    private static final int LARGEST_ANSWER_BYTES = 1024;
+    private static final long HASH_PRIME = 0x9E37_79B9_7F4A_7C15L;
+
+    private final EventQueue events = new EventQueue();
+    private final Topology topology;
+    private final Fabric fabric;
+    private final Flows flows = new Flows();
+    private final Host[] hosts;
+    private final int[][] hostPorts;
+    private final TxBatch batch;
+    private final Consumer<TxBatch> toNic = this::toNic;
+    private Host sending;
+    private long nowPs;
+    private long eventCount;
+    private long traceHash;
+
+    public Simulation(SimConfig config, Topology topology) {
+        this.topology = topology;
+        Rng rng = new Rng(config.seed());
+        Routes routes = Routes.of(topology);
+        int mtu = config.limits().payloadMtu();
+        fabric =
+                new Fabric(
+                        events,
+                        topology,
+                        routes,
+                        config.fabric(),
+                        LARGEST_ANSWER_BYTES,
+                        rng.fork("fabric"),
+                        this);
+        int batchBytes = BATCH_PACKETS * (mtu + 128) + LARGEST_ANSWER_BYTES;
+        batch = new TxBatch(new PacketMemory(batchBytes), BATCH_PACKETS, 1, true);
+        hosts = new Host[topology.hosts()];
+        hostPorts = new int[hosts.length][];
+        Rng own = rng.fork("hosts");
+        for (int i = 0; i < hosts.length; i++) {
+            hosts[i] = new Host(i, config.limits(), own, EventSink.NONE);
+            hostPorts[i] = routes.ports(i);
+        }
+        sending = hosts[0];
+    }
+
+    Host host(int number) {
+        return hosts[number];
+    }
+
+    public Flows flows() {
+        return flows;
+    }
+
+    public Fabric fabric() {
+        return fabric;
+    }
+
+    public Engine engine(int host) {
+        return hosts[host].engine;
+    }
+
+    public long nowPs() {
+        return nowPs;
+    }
+
+    public long eventCount() {
+        return eventCount;
+    }
+
+    /** Of all events so far, times and order included. */
+    public long traceHash() {
+        return traceHash;
+    }
+
+    /** Adds a flow that starts at {@code atPs}; returns its number. */
+    public int addFlow(int source, int destination, long bytes, long atPs) {
+        int flow = flows.add(source, destination, bytes, atPs);
+        events.add(atPs, Events.of(Events.FLOW_START, flow, 0));
+        return flow;
+    }
+
+    /** Runs at most so many events; false when none is left. */
+    public boolean run(long maxEvents) {
+        for (long i = 0; i < maxEvents; i++) {
+            if (!events.next()) {
+                return false;
+            }
+            nowPs = events.timePs();
+            long event = events.event();
+            long mixed = nowPs ^ (event * HASH_PRIME);
+            traceHash = (Long.rotateLeft(traceHash, 23) ^ mixed) * HASH_PRIME;
+            eventCount++;
+            handle(event);
+        }
+        return true;
+    }
+
+    private void handle(long event) {
+        int a = Events.a(event);
+        switch (Events.kind(event)) {
+            case Events.ARRIVE -> fabric.onArrive(nowPs, a, Events.b(event));
+            case Events.PORT_FREE -> fabric.onPortFree(nowPs, a);
+            case Events.HOST_WAKE -> wake(hosts[a]);
+            case Events.FLOW_START -> {
+                Host source = hosts[flows.source(a)];
+                source.start(flows, a, hosts[flows.destination(a)]);
+                afterTurn(source);
+            }
+            default -> throw new IllegalStateException("event " + event);
+        }
+    }
+
+    private long nowNs() {
+        return nowPs / PS_PER_NS;
+    }
+
+    private void wake(Host host) {
+        long nowNs = nowNs();
+        if (host.wakeAtNs != nowNs) {
+            return;
+        }
+        host.wakeAtNs = Long.MAX_VALUE;
+        if (host.engine.nextDeadlineNs() <= nowNs) {
+            host.engine.onTimeout(nowNs);
+        }
+        afterTurn(host);
+    }
+
+    @Override
+    public void onArrival(int host, int port, int packet) {
+        Host to = hosts[host];
+        PacketMemory memory = fabric.memory(packet);
+        memory.elide(fabric.elidedBytes(packet));
+        to.engine.onDatagram(
+                nowNs(),
+                memory,
+                fabric.offset(packet),
+                fabric.datagramBytes(packet),
+                hosts[fabric.source(packet)].address,
+                fabric.isCe(packet));
+        fabric.give(packet);
+        afterTurn(to);
+    }
+
+    @Override
+    public void onPortFree(int host, int port) {
+        afterTurn(hosts[host]);
+    }
+
+    /** What may follow from anything an engine did. */
+    private void afterTurn(Host host) {
+        host.poll(flows, this);
+        if (host.engine.hasPosted()) {
+            host.engine.drainPosted(nowNs());
+        }
+        pull(host);
+        long deadlineNs = host.engine.nextDeadlineNs();
+        if (deadlineNs < host.wakeAtNs) {
+            host.wakeAtNs = Math.max(deadlineNs, nowNs());
+            events.add(host.wakeAtNs * PS_PER_NS, Events.of(Events.HOST_WAKE, host.number, 0));
+        }
+    }
+
+    /** The NIC takes packets from the engine while it has a port with nothing to send. */
+    private void pull(Host host) {
+        sending = host;
+        while (hasIdlePort(host.number)) {
+            if (host.engine.transmit(nowNs(), batch, toNic) == 0) {
+                return;
+            }
+        }
+    }
+
+    private boolean hasIdlePort(int host) {
+        for (int port : hostPorts[host]) {
+            if (fabric.isIdle(port, nowPs) && !fabric.isDown(port)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private void toNic(TxBatch from) {
+        for (int run = 0; run < from.runs(); run++) {
+            int destination = Host.numberOf(from.destination(run));
+            int route = from.route(run);
+            int flowHash = flowHash(sending.number, destination, sending.firstPort + route);
+            int elided = from.lends(run) ? from.lentBytes(run) : 0;
+            int stored = from.bytes(run) - elided;
+            int packet =
+                    fabric.packet(
+                            sending.number,
+                            destination,
+                            flowHash,
+                            from.bytes(run),
+                            stored,
+                            from.ect(run));
+            copy(from, run, elided, fabric.memory(packet), fabric.offset(packet));
+            fabric.enqueue(nowPs, portFor(sending.number, route), packet);
+        }
+    }
+
+    private static void copy(TxBatch from, int run, int elided, PacketMemory to, int at) {
+        int offset = from.offset(run);
+        int bytes = from.bytes(run);
+        if (elided == 0) {
+            to.bytes().put(at, from.memory().bytes(), offset, bytes);
+            return;
+        }
+        int header = from.lentAt(run);
+        int rest = offset + header + elided;
+        to.bytes().put(at, from.memory().bytes(), offset, header);
+        to.bytes().put(at + header, from.memory().bytes(), rest, bytes - header - elided);
+    }
+
+    private static int flowHash(int source, int destination, int sourcePort) {
+        int z = (source * 0x9E37_79B1) ^ Integer.rotateLeft(destination * 0x85EB_CA77, 13);
+        z ^= sourcePort * 0xC2B2_AE3D;
+        z = (z ^ (z >>> 15)) * 0x2C1B_3C6D;
+        return z ^ (z >>> 12);
+    }
+
+    private int portFor(int host, int route) {
+        int[] ports = hostPorts[host];
+        if (ports.length == 1) {
+            return ports[0];
+        }
+        int choice = route % ports.length;
+        for (int i = 0; i < ports.length; i++) {
+            int port = ports[(choice + i) % ports.length];
+            if (!fabric.isDown(port)) {
+                return port;
+            }
+        }
+        return ports[choice];
+    }
+
+    void ended(int flow, String failure) {
+        flows.end(flow, nowPs, failure);
+    }
+}
