@@ -7,8 +7,6 @@ import dev.metaroce.sim.ConfigException;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -169,37 +167,77 @@ class TopologyFileTest {
                         + " for several cables say parallel = 2");
     }
 
-    @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            quoteCharacter = '~',
-            textBlock =
-                    """
-                    rate = "100G"    | rate = "0"     | 10: rate '0' is not a rate in 1 b/s..1.6 Tb/s (such as 100G or 400Gbps)
-                    rate = "400G"    | rate = "2T"    | 28: rate '2T' is not a rate in 1 b/s..1.6 Tb/s (such as 100G or 400Gbps)
-                    rate = "100G"    | rate = 100     | 10: rate 100: is no text in quotes
-                    delay = "2us"    | delay = "-2us" | 30: delay '-2us' is not a delay in 0ns..1000s (such as 1us)
-                    delay = "1us"    | delay = "1"    | 11: delay '1' is not a delay in 0ns..1000s (such as 1us)
-                    delay = "1us"    | # none         | 13: has no delay, and [defaults] has none
-                    parallel = 2     | parallel = 0   | 31: parallel 0: is no whole number in 1..1024
-                    parallel = 2     | parallel = 2.5 | 31: parallel 2.5: is no whole number in 1..1024
-                    rate_back        | rate_bakc      | 29: unknown key 'rate_bakc': known here are a, b, rate, rate_back, delay, parallel, plane
-                    name = "two      | nmae = "two    | 2: unknown key 'nmae': known here are name, node_count, link_count, hosts, switches, defaults, links
-                    name = "leaf1"   | label = "l"    | 7: unknown key 'label': known here are name, plane
-                    name = "leaf1"   | plane = 0      | 7: has no name
-                    "c"]             | "a"]           | 6: node 'a' is listed twice
-                    switches = ["leaf0", { name = "leaf1" }] | switches = 3 | 7: switches: is no list
-                    "leaf0", {       | "leaf0", "x", {| 3: node_count 5: the file lists 6 nodes
-                    a = "leaf1"      | # no a         | 21: has no a
-                    b = "c"          | b = "leaf1"    | 23: link leaf1 - leaf1 joins a node to itself
-                    [defaults]       | [deflaults]    | 9: unknown key 'deflaults': known here are name, node_count, link_count, hosts, switches, defaults, links
-                    "c"]             | "c", 3]        | 6: 3: is no table
-                    parallel = 2     | plane = 1      | 31: link leaf0 - leaf1 in plane 1: leaf0 is in plane 0
-                    link_count = 5   | link_count = 1e| 4: is no TOML: More data after value has already ended. Invalid value preceding this position?
-                    link_count = 5   | name = "x"     | 4: is no TOML: Duplicate key
-                    """)
+    @Test
     @DisplayName("M08 (e) wrong values are told with file, line and reason")
-    void m08WrongValuesAreToldWithLineAndReason(String right, String wrong, String message) {
+    void m08WrongValuesAreToldWithLineAndReason() {
+        editRefused(
+                "rate = \"100G\"",
+                "rate = \"0\"",
+                "10: rate '0' is not a rate in 1 b/s..1.6 Tb/s (such as 100G or 400Gbps)");
+        editRefused(
+                "rate = \"400G\"",
+                "rate = \"2T\"",
+                "28: rate '2T' is not a rate in 1 b/s..1.6 Tb/s (such as 100G or 400Gbps)");
+        editRefused("rate = \"100G\"", "rate = 100", "10: rate 100: is no text in quotes");
+        editRefused(
+                "delay = \"2us\"",
+                "delay = \"-2us\"",
+                "30: delay '-2us' is not a delay in 0ns..1000s (such as 1us)");
+        editRefused(
+                "delay = \"1us\"",
+                "delay = \"1\"",
+                "11: delay '1' is not a delay in 0ns..1000s (such as 1us)");
+        editRefused("delay = \"1us\"", "# none", "13: has no delay, and [defaults] has none");
+        editRefused(
+                "parallel = 2", "parallel = 0", "31: parallel 0: is no whole number in 1..1024");
+        editRefused(
+                "parallel = 2",
+                "parallel = 2.5",
+                "31: parallel 2.5: is no whole number in 1..1024");
+        editRefused(
+                "rate_back",
+                "rate_bakc",
+                "29: unknown key 'rate_bakc': known here are a, b, rate,"
+                        + " rate_back, delay, parallel, plane");
+        editRefused(
+                "name = \"two",
+                "nmae = \"two",
+                "2: unknown key 'nmae': known here are name, node_count,"
+                        + " link_count, hosts, switches, defaults, links");
+        editRefused(
+                "name = \"leaf1\"",
+                "label = \"l\"",
+                "7: unknown key 'label': known here are name, plane");
+        editRefused("name = \"leaf1\"", "plane = 0", "7: has no name");
+        editRefused("\"c\"]", "\"a\"]", "6: node 'a' is listed twice");
+        editRefused(
+                "switches = [\"leaf0\", { name = \"leaf1\" }]",
+                "switches = 3",
+                "7: switches: is no list");
+        editRefused(
+                "\"leaf0\", {", "\"leaf0\", \"x\", {", "3: node_count 5: the file lists 6 nodes");
+        editRefused("a = \"leaf1\"", "# no a", "21: has no a");
+        editRefused("b = \"c\"", "b = \"leaf1\"", "23: link leaf1 - leaf1 joins a node to itself");
+        editRefused(
+                "[defaults]",
+                "[deflaults]",
+                "9: unknown key 'deflaults': known here are name, node_count,"
+                        + " link_count, hosts, switches, defaults, links");
+        editRefused("\"c\"]", "\"c\", 3]", "6: 3: is no table");
+        editRefused(
+                "parallel = 2",
+                "plane = 1",
+                "31: link leaf0 - leaf1 in plane 1: leaf0 is in plane 0");
+        editRefused(
+                "link_count = 5",
+                "link_count = 1e",
+                "4: is no TOML: More data after value has already ended."
+                        + " Invalid value preceding this position?");
+        editRefused("link_count = 5", "name = \"x\"", "4: is no TOML: Duplicate key");
+    }
+
+    /** What the file is told when one place in it is written otherwise. */
+    private static void editRefused(String right, String wrong, String message) {
         assertThat(TWO_LEAVES).contains(right);
         String edited =
                 TWO_LEAVES.replaceFirst(Pattern.quote(right), Matcher.quoteReplacement(wrong));

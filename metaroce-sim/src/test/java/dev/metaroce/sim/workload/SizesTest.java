@@ -9,7 +9,6 @@ import dev.metaroce.util.Rng;
 import org.assertj.core.data.Offset;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class SizesTest {
@@ -100,44 +99,46 @@ class SizesTest {
         assertThat(sizes.draw(new Rng(4))).isBetween(100L, 300L);
     }
 
-    @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            quoteCharacter = '~',
-            textBlock =
-                    """
-                    0                   | size 0: is not in 1..1099511627776
-                    64x                 | '64x' is not a byte count in 0..1024G (k, M, G mean KiB, MiB, GiB)
-                    uniform:0-5         | size 0: is not in 1..1099511627776
-                    uniform:5-4         | size 5-4: is in the wrong order
-                    uniform:5-6:1       | size 'uniform:5-6:1': write 64k, uniform:1k-1M or pareto:1k-10M:1.2
-                    pareto:5-6          | size 'pareto:5-6': write 64k, uniform:1k-1M or pareto:1k-10M:1.2
-                    pareto:5-6:0        | size pareto:5-6:0.0: takes smaller-larger:shape, shape up to 10
-                    pareto:5-5:1        | size pareto:5-5:1.0: takes smaller-larger:shape, shape up to 10
-                    normal:5            | size 'normal:5': write 64k, uniform:1k-1M or pareto:1k-10M:1.2
-                    """)
-    void whatIsNoLawIsRefused(String text, String message) {
+    @Test
+    void whatIsNoLawIsRefused() {
+        lawRefused("0", "size 0: is not in 1..1099511627776");
+        lawRefused("64x", "'64x' is not a byte count in 0..1024G (k, M, G mean KiB, MiB, GiB)");
+        lawRefused("uniform:0-5", "size 0: is not in 1..1099511627776");
+        lawRefused("uniform:5-4", "size 5-4: is in the wrong order");
+        lawRefused(
+                "uniform:5-6:1",
+                "size 'uniform:5-6:1': write 64k, uniform:1k-1M or pareto:1k-10M:1.2");
+        lawRefused(
+                "pareto:5-6", "size 'pareto:5-6': write 64k, uniform:1k-1M or pareto:1k-10M:1.2");
+        lawRefused(
+                "pareto:5-6:0", "size pareto:5-6:0.0: takes smaller-larger:shape, shape up to 10");
+        lawRefused(
+                "pareto:5-5:1", "size pareto:5-5:1.0: takes smaller-larger:shape, shape up to 10");
+        lawRefused("normal:5", "size 'normal:5': write 64k, uniform:1k-1M or pareto:1k-10M:1.2");
+    }
+
+    private static void lawRefused(String text, String message) {
         assertThatThrownBy(() -> Sizes.parse(text))
                 .isInstanceOf(ConfigException.class)
                 .hasMessage(message);
     }
 
-    @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            quoteCharacter = '~',
-            textBlock =
-                    """
-                    10000 15            | 10000           | 3: '10000' is not: bytes share
-                    10000 15            | 10000 15 1      | 3: '10000 15 1' is not: bytes share
-                    10000 15            | 10e3 15         | 3: bytes '10e3' is no whole number in 0..1099511627776
-                    10000 15            | 10000 115       | 3: share '115' is no number in 0..100
-                    10000 15            | 10000 -1        | 3: share '-1' is no number in 0..100
-                    10000 15            | 10000 25        | 4: '20000 20' is less than the line before
-                    10000 15            | 25000 15        | 4: '20000 20' is less than the line before
-                    1000000 100         | 1000000 99      | 7: the last share is 99.0: it should be 1 or 100
-                    """)
-    void whatIsWrongInACdfFileIsToldWithItsLine(String right, String wrong, String message) {
+    @Test
+    void whatIsWrongInACdfFileIsToldWithItsLine() {
+        editRefused("10000 15", "10000", "3: '10000' is not: bytes share");
+        editRefused("10000 15", "10000 15 1", "3: '10000 15 1' is not: bytes share");
+        editRefused(
+                "10000 15", "10e3 15", "3: bytes '10e3' is no whole number in 0..1099511627776");
+        editRefused("10000 15", "10000 115", "3: share '115' is no number in 0..100");
+        editRefused("10000 15", "10000 -1", "3: share '-1' is no number in 0..100");
+        editRefused("10000 15", "10000 25", "4: '20000 20' is less than the line before");
+        editRefused("10000 15", "25000 15", "4: '20000 20' is less than the line before");
+        editRefused(
+                "1000000 100", "1000000 99", "7: the last share is 99.0: it should be 1 or 100");
+    }
+
+    private static void editRefused(String right, String wrong, String message) {
+        assertThat(WEB_SEARCH).contains(right);
         assertThatThrownBy(() -> Sizes.parseCdf("web.cdf", WEB_SEARCH.replace(right, wrong)))
                 .isInstanceOf(ConfigException.class)
                 .hasMessage("web.cdf:" + message);
