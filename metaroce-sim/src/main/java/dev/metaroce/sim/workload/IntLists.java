@@ -20,7 +20,9 @@ final class IntLists {
                 starts[keys[i] + 1]++;
             }
         }
-        Arrays.parallelPrefix(starts, Integer::sum);
+        for (int list = 0; list < lists; list++) {
+            starts[list + 1] += starts[list];
+        }
         items = new int[starts[lists]];
         int[] next = Arrays.copyOf(starts, lists);
         for (int i = 0; i < count; i++) {
