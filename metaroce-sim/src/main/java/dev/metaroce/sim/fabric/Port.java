@@ -91,6 +91,36 @@ public final class Port {
         return queuePackets;
     }
 
+    /** Longest queue so far, in bytes. */
+    public long queueBytesMax() {
+        return queueBytesMax;
+    }
+
+    /** Packets that left on the wire so far. */
+    public long txPackets() {
+        return txPackets;
+    }
+
+    /** Bytes that left on the wire so far, with all that a packet has there. */
+    public long txBytes() {
+        return txBytes;
+    }
+
+    /** Packets that found no room in the queue. */
+    public long drops() {
+        return drops;
+    }
+
+    /** Packets that left and got lost on the wire. */
+    public long lost() {
+        return lost;
+    }
+
+    /** Packets marked "congestion experienced". */
+    public long marks() {
+        return marks;
+    }
+
     void append(Packets packets, int packet) {
         int bytes = packets.get(packet, Packets.WIRE_BYTES);
         packets.set(packet, Packets.NEXT, NONE);

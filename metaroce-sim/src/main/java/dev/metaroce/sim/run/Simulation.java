@@ -85,6 +85,11 @@ public final class Simulation implements Fabric.Hosts {
         return nowPs;
     }
 
+    /** When the next event happens; Long.MAX_VALUE when there is none. */
+    public long nextEventPs() {
+        return events.nextTimePs();
+    }
+
     public long eventCount() {
         return eventCount;
     }
