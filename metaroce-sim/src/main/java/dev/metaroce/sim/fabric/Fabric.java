@@ -233,9 +233,13 @@ public final class Fabric {
             mark(p, packet);
         }
         p.append(packets, packet);
+        if (p.armed) {
+            // Its event may be due at this very time: that one starts the packet, and only that.
+            return;
+        }
         if (p.freeAtPs <= nowPs) {
             startNext(nowPs, p);
-        } else if (!p.armed) {
+        } else {
             arm(p);
         }
     }
