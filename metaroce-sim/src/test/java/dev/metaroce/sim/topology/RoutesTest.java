@@ -7,7 +7,9 @@ import org.junit.jupiter.api.Test;
 class RoutesTest {
     @Test
     void everyHostOfAFatTreeReachesEveryHostByAnyChoice() {
-        Topology tree = Topologies.fatTree(16, 100_000_000_000L, 1_000_000);
+        Topology tree =
+                Topologies.build(
+                        TopologySpec.builder(TopologySpec.Kind.FAT_TREE).hosts(16).build());
         Routes routes = Routes.of(tree);
 
         assertThat(tree.switches()).isEqualTo(20);
