@@ -163,7 +163,7 @@ public final class Fabric {
     /** True when the port could start a packet at once. */
     public boolean isIdle(int port, long nowPs) {
         Port p = ports[port];
-        return p.isEmpty() && p.freeAtPs <= nowPs;
+        return p.isEmpty() && p.freeAtPs <= nowPs && !p.armed;
     }
 
     public boolean isDown(int port) {
@@ -234,7 +234,6 @@ public final class Fabric {
         }
         p.append(packets, packet);
         if (p.armed) {
-            // Its event may be due at this very time: that one starts the packet, and only that.
             return;
         }
         if (p.freeAtPs <= nowPs) {
@@ -246,10 +245,11 @@ public final class Fabric {
 
     private void mark(Port p, int packet) {
         long queue = p.queueBytes();
-        if (queue < p.markFromBytes || !packets.has(packet, Packets.ECT)) {
+        boolean all = p.marksAll || queue >= p.markAllBytes;
+        if (!packets.has(packet, Packets.ECT) || (queue < p.markFromBytes && !all)) {
             return;
         }
-        if (queue < p.markAllBytes) {
+        if (!all) {
             double part = (double) (queue - p.markFromBytes) / (p.markAllBytes - p.markFromBytes);
             if (!marking.chance(part * config.markProbabilityMax())) {
                 return;
@@ -321,6 +321,11 @@ public final class Fabric {
     /** Makes one direction of a link lose or corrupt packets from now on. */
     public void fault(int port, LinkFaults.Rates rates, Rng rng) {
         ports[port].faults = new LinkFaults(rates, rng.fork("port " + port));
+    }
+
+    /** Makes a port of a switch mark every packet, whatever waits there, or no more. */
+    public void markAll(int port, boolean on) {
+        ports[port].marksAll = on;
     }
 
     /** Takes a link down, with all that waits for it and is on it, or up. */

@@ -29,6 +29,9 @@ public final class Port {
 
     boolean down;
 
+    /** Marks "congestion experienced" whatever waits. */
+    boolean marksAll;
+
     /** When the link went down last. */
     long downAtPs = Long.MIN_VALUE;
 

@@ -8,7 +8,9 @@ import dev.metaroce.sim.fabric.Port;
 import dev.metaroce.sim.run.Flows;
 import dev.metaroce.sim.run.SimConfig;
 import dev.metaroce.sim.run.Simulation;
+import dev.metaroce.sim.topology.Topologies;
 import dev.metaroce.sim.topology.Topology;
+import dev.metaroce.sim.topology.TopologySpec;
 import dev.metaroce.transport.DeviceLimits;
 
 import java.util.function.LongPredicate;
@@ -70,14 +72,13 @@ final class Net {
 
     /** Hosts around a switch of each plane; link {@code plane * hosts + host} is the host's. */
     static Topology star(int hosts, int planes, long rate, long delayPs) {
-        Topology.Builder builder = Topology.builder("star", hosts, planes);
-        for (int plane = 0; plane < planes; plane++) {
-            int hub = builder.addSwitch("hub" + plane, 1, plane);
-            for (int host = 0; host < hosts; host++) {
-                builder.addLink(host, hub, rate, delayPs, plane);
-            }
-        }
-        return builder.build();
+        return Topologies.build(
+                TopologySpec.builder(TopologySpec.Kind.STAR)
+                        .hosts(hosts)
+                        .planes(planes)
+                        .hostRate(rate)
+                        .delayPs(delayPs)
+                        .build());
     }
 
     /**
@@ -85,35 +86,24 @@ final class Net {
      * the receivers', is as fast as one host.
      */
     static Topology dumbbell(int pairs, long rate, long delayPs) {
-        Topology.Builder builder = Topology.builder("dumbbell", 2 * pairs, 1);
-        int left = builder.addSwitch("left", 1, 0);
-        int right = builder.addSwitch("right", 1, 0);
-        for (int host = 0; host < 2 * pairs; host++) {
-            builder.addLink(host, host < pairs ? left : right, rate, delayPs, 0);
-        }
-        builder.addLink(left, right, rate, delayPs, 0);
-        return builder.build();
+        return Topologies.build(
+                TopologySpec.builder(TopologySpec.Kind.DUMBBELL)
+                        .hosts(2 * pairs)
+                        .hostRate(rate)
+                        .delayPs(delayPs)
+                        .build());
     }
 
     /** Link {@code hosts + leaf * spines + spine} joins a leaf and a spine. */
-    static Topology leafSpine(int leafs, int spines, int perLeaf, long rate, long delayPs) {
-        Topology.Builder builder = Topology.builder("leaf-spine", leafs * perLeaf, 1);
-        int firstLeaf = leafs * perLeaf;
-        for (int leaf = 0; leaf < leafs; leaf++) {
-            builder.addSwitch("leaf" + leaf, 1, 0);
-        }
-        for (int spine = 0; spine < spines; spine++) {
-            builder.addSwitch("spine" + spine, 2, 0);
-        }
-        for (int host = 0; host < leafs * perLeaf; host++) {
-            builder.addLink(host, firstLeaf + host / perLeaf, rate, delayPs, 0);
-        }
-        for (int leaf = 0; leaf < leafs; leaf++) {
-            for (int spine = 0; spine < spines; spine++) {
-                builder.addLink(firstLeaf + leaf, firstLeaf + leafs + spine, rate, delayPs, 0);
-            }
-        }
-        return builder.build();
+    static Topology leafSpine(int leaves, int spines, int perLeaf, long rate, long delayPs) {
+        return Topologies.build(
+                TopologySpec.builder(TopologySpec.Kind.LEAF_SPINE)
+                        .hosts(leaves * perLeaf)
+                        .leaves(leaves)
+                        .spines(spines)
+                        .hostRate(rate)
+                        .delayPs(delayPs)
+                        .build());
     }
 
     /** Time on the wire at 100 Gb/s. */
