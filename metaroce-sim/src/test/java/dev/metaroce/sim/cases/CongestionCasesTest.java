@@ -8,6 +8,7 @@ import dev.metaroce.sim.run.SimConfig;
 import dev.metaroce.transport.DeviceLimits;
 
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.TestReporter;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -20,8 +21,10 @@ class CongestionCasesTest {
     private static final long ROUND_TRIP_PS =
             4 * Net.US + 2 * PACKET_PS + 2 * Net.wirePs(Net.ACK_BYTES);
 
+    private static final int MARK_BYTES = FabricConfig.defaults().markFromBytes();
+
     /** What was seen of an incast. */
-    private record Incast(double jain, double overBound, long lost) {}
+    private record Incast(double jain, double overBound, long lost, long belowMarkPs, long queue) {}
 
     private static Incast incast(int senders, boolean hints) {
         DeviceLimits limits = (hints ? Net.limits() : Net.withoutHints()).build();
@@ -33,6 +36,14 @@ class CongestionCasesTest {
         // A lease costs a round trip before the first packet.
         net.runUntil(2 * ROUND_TRIP_PS);
         long lostBefore = net.lost(port -> true);
+        long belowMarkPs = 0;
+        int bottleneck = 2 * senders + 1;
+        while (net.flows.ended() == 0) {
+            if (net.port(bottleneck).queueBytes() >= MARK_BYTES) {
+                belowMarkPs = net.simulation.nowPs();
+            }
+            net.simulation.run(1);
+        }
         net.runToEnd();
 
         double[] rates = new double[senders];
@@ -41,7 +52,11 @@ class CongestionCasesTest {
         }
         double boundPs = senders * bytes * 80.0 + ROUND_TRIP_PS;
         return new Incast(
-                Net.jain(rates), net.lastEndPs() / boundPs, net.lost(port -> true) - lostBefore);
+                Net.jain(rates),
+                net.lastEndPs() / boundPs,
+                net.lost(port -> true) - lostBefore,
+                belowMarkPs,
+                net.port(bottleneck).queueBytesMax());
     }
 
     @ParameterizedTest
@@ -53,6 +68,19 @@ class CongestionCasesTest {
         assertThat(seen.jain).isGreaterThanOrEqualTo(0.9);
         assertThat(seen.overBound).isBetween(1.0, 1.15);
         assertThat(seen.lost).isZero();
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {8, 32, 64})
+    @DisplayName("G01: with hints the queue is below the mark threshold within two round trips")
+    void g01HintsKeepTheQueueShort(int senders, TestReporter reporter) {
+        Incast with = incast(senders, true);
+        Incast without = incast(senders, false);
+        String seen = "%d senders with hints: %s, without: %s".formatted(senders, with, without);
+        reporter.publishEntry(seen);
+
+        // A round trip for the lease, and two.
+        assertThat(with.belowMarkPs).as(seen).isLessThanOrEqualTo(3 * ROUND_TRIP_PS);
     }
 
     @ParameterizedTest
