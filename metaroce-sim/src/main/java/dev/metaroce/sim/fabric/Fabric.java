@@ -4,6 +4,7 @@ import dev.metaroce.sim.event.EventQueue;
 import dev.metaroce.sim.event.Events;
 import dev.metaroce.sim.topology.Routes;
 import dev.metaroce.sim.topology.Topology;
+import dev.metaroce.util.Invariant;
 import dev.metaroce.util.Rng;
 import dev.metaroce.wire.PacketMemory;
 
@@ -29,6 +30,13 @@ public final class Fabric {
     private final Routes routes;
     private final FabricConfig config;
     private final Packets packets;
+    private final int dataClass;
+    private final int controlClass;
+
+    /** By class. */
+    private final double[] alphas;
+
+    private final boolean[] ecn;
     private final Port[] ports;
     private final @Nullable Switch[] switches;
     private final int hostCount;
@@ -52,6 +60,13 @@ public final class Fabric {
         this.config = config;
         this.hosts = hosts;
         packets = new Packets(largestStoredBytes);
+        dataClass = config.classOf(true);
+        controlClass = config.classOf(false);
+        alphas = config.classes().stream().mapToDouble(TrafficClass::alpha).toArray();
+        ecn = new boolean[alphas.length];
+        for (int c = 0; c < ecn.length; c++) {
+            ecn[c] = config.classes().get(c).ecn();
+        }
         hostCount = topology.hosts();
         switches = new Switch[topology.nodes()];
         marking = rng.fork("marking");
@@ -71,7 +86,7 @@ public final class Fabric {
     }
 
     private Port port(int id, int to, @Nullable Switch owner, long rate, int link) {
-        if (owner != null) {
+        if (owner != null && config.switchBufferBytes() == 0) {
             owner.bufferBytes += (long) (config.bufferBytesPer100G() * (rate / 100e9));
         }
         return new Port(id, to, owner, rate, topology.delayPs(link), config);
@@ -84,7 +99,8 @@ public final class Fabric {
         Switch known = switches[node];
         if (known == null) {
             long seed = config.sameHashSeed() ? common : seeds.nextLong();
-            known = new Switch(node, plane, seed, config.alpha());
+            known = new Switch(node, plane, seed);
+            known.bufferBytes = config.switchBufferBytes();
             switches[node] = known;
         }
         return known;
@@ -127,7 +143,18 @@ public final class Fabric {
         rows[row + Packets.FLOW_HASH] = flowHash;
         rows[row + Packets.ELIDED_BYTES] = datagramBytes - storedBytes;
         rows[row + Packets.FLAGS] = ect ? Packets.ECT : 0;
+        rows[row + Packets.TRAFFIC_CLASS] = ect ? dataClass : controlClass;
         return packet;
+    }
+
+    /** Puts a packet into another class than it has by itself, before it is enqueued. */
+    public void classify(int packet, int trafficClass) {
+        Invariant.check(
+                trafficClass >= 0 && trafficClass < alphas.length,
+                "the class exists",
+                trafficClass,
+                alphas.length);
+        packets.set(packet, Packets.TRAFFIC_CLASS, trafficClass);
     }
 
     public PacketMemory memory(int packet) {
@@ -175,9 +202,8 @@ public final class Fabric {
     /** A packet reached the far end of a port. */
     public void onArrive(long nowPs, int port, int packet) {
         Port p = ports[port];
-        if (p.down || p.downAtPs > nowPs - p.delayPs) {
-            p.lost++;
-            packets.give(packet);
+        if (nowPs <= p.lostUntilPs) {
+            lose(p, packet, LossReason.LINK_DOWN);
             return;
         }
         if (p.toNode < hostCount) {
@@ -186,8 +212,7 @@ public final class Fabric {
         }
         int out = nextPort(p.toNode, packet);
         if (out == Port.NONE) {
-            p.lost++;
-            packets.give(packet);
+            lose(p, packet, LossReason.NO_ROUTE);
         } else {
             enqueue(nowPs, out, packet);
         }
@@ -221,38 +246,58 @@ public final class Fabric {
     /** Gives a packet to a port; it is sent, waits, or is dropped. */
     public void enqueue(long nowPs, int port, int packet) {
         Port p = ports[port];
-        int bytes = packets.get(packet, Packets.WIRE_BYTES);
-        Switch owner = p.owner;
-        if (p.down || (owner != null && !owner.admits(p.queueBytes(), bytes))) {
-            p.drops++;
-            packets.give(packet);
+        if (p.down) {
+            lose(p, packet, LossReason.LINK_DOWN);
             return;
         }
+        Switch owner = p.owner;
         if (owner != null) {
+            int trafficClass = packets.get(packet, Packets.TRAFFIC_CLASS);
+            int bytes = packets.get(packet, Packets.WIRE_BYTES);
+            long ahead = p.queue(trafficClass).bytes();
+            if (!owner.admits(ahead, bytes, alphas[trafficClass])) {
+                lose(p, packet, LossReason.QUEUE_FULL);
+                return;
+            }
             owner.take(bytes);
-            mark(p, packet);
+            if (ahead >= p.markFromBytes && ecn[trafficClass]) {
+                mark(p, ahead, packet);
+            }
         }
         p.append(packets, packet);
+        kick(nowPs, p);
+    }
+
+    /** Sends what may be sent, now or when the port will be free. */
+    private void kick(long nowPs, Port p) {
+        if (p.armed || !p.hasNext()) {
+            // An event may be due at this very time: that one starts the packet, and only that.
+            return;
+        }
         if (p.freeAtPs <= nowPs) {
             startNext(nowPs, p);
-        } else if (!p.armed) {
+        } else {
             arm(p);
         }
     }
 
-    private void mark(Port p, int packet) {
-        long queue = p.queueBytes();
-        if (queue < p.markFromBytes || !packets.has(packet, Packets.ECT)) {
+    private void mark(Port p, long ahead, int packet) {
+        if (!packets.has(packet, Packets.ECT)) {
             return;
         }
-        if (queue < p.markAllBytes) {
-            double part = (double) (queue - p.markFromBytes) / (p.markAllBytes - p.markFromBytes);
-            if (!marking.chance(part * config.markProbabilityMax())) {
+        if (ahead < p.markAllBytes) {
+            double part = (double) (ahead - p.markFromBytes) / (p.markAllBytes - p.markFromBytes);
+            if (!marking.chance(part * config.marking().probabilityMax())) {
                 return;
             }
         }
         packets.flag(packet, Packets.CE);
         p.marks++;
+    }
+
+    private void lose(Port p, int packet, LossReason reason) {
+        p.countLoss(reason);
+        packets.give(packet);
     }
 
     private void arm(Port p) {
@@ -264,7 +309,7 @@ public final class Fabric {
     public void onPortFree(long nowPs, int port) {
         Port p = ports[port];
         p.armed = false;
-        if (!p.isEmpty()) {
+        if (p.hasNext()) {
             startNext(nowPs, p);
         } else if (p.owner == null) {
             hosts.onPortFree(sender(port), port);
@@ -286,7 +331,7 @@ public final class Fabric {
         p.txPackets++;
         p.txBytes += bytes;
         launch(p, packet);
-        if (!p.isEmpty() || p.owner == null) {
+        if (p.hasNext() || p.owner == null) {
             arm(p);
         }
     }
@@ -295,8 +340,7 @@ public final class Fabric {
         LinkFaults faults = p.faults;
         LinkFaults.Fate fate = faults == null ? LinkFaults.Fate.ARRIVES : faults.next();
         if (fate == LinkFaults.Fate.LOST) {
-            p.lost++;
-            packets.give(packet);
+            lose(p, packet, LossReason.WIRE);
             return;
         }
         if (fate == LinkFaults.Fate.CORRUPTED) {
@@ -327,14 +371,13 @@ public final class Fabric {
             if (!down) {
                 continue;
             }
-            p.downAtPs = nowPs;
+            p.lostUntilPs = p.freeAtPs + p.delayPs;
             while (!p.isEmpty()) {
                 int packet = p.take(packets);
                 if (p.owner != null) {
                     p.owner.usedBytes -= packets.get(packet, Packets.WIRE_BYTES);
                 }
-                p.lost++;
-                packets.give(packet);
+                lose(p, packet, LossReason.LINK_DOWN);
             }
         }
     }

@@ -1,0 +1,27 @@
+package dev.metaroce.sim.fabric;
+
+/** Why a packet did not arrive, or not whole. */
+public enum LossReason {
+    /** The queue or the buffer of the switch was full. */
+    QUEUE_FULL("found the queue full"),
+
+    /** The wire lost it. */
+    WIRE("lost on the wire"),
+
+    /** The link was down, or went down with the packet on it. */
+    LINK_DOWN("lost with the link down"),
+
+    /** The switch at the end of the link knows no way on. */
+    NO_ROUTE("had no way on");
+
+    private final String words;
+
+    LossReason(String words) {
+        this.words = words;
+    }
+
+    /** Completes "packets that". */
+    public String words() {
+        return words;
+    }
+}
