@@ -1,5 +1,6 @@
 package dev.metaroce.sim.fabric;
 
+import dev.metaroce.sim.ConfigException;
 import dev.metaroce.sim.event.EventQueue;
 import dev.metaroce.sim.event.Events;
 import dev.metaroce.sim.topology.Routes;
@@ -9,6 +10,9 @@ import dev.metaroce.util.Rng;
 import dev.metaroce.wire.PacketMemory;
 
 import org.jspecify.annotations.Nullable;
+
+import java.util.ArrayList;
+import java.util.List;
 
 /**
  * The network: output-queued switches, store and forward, joined by links. A packet costs one event
@@ -41,6 +45,7 @@ public final class Fabric {
     private final @Nullable Switch[] switches;
     private final int hostCount;
     private final Hosts hosts;
+    private final List<LinkChange> plan = new ArrayList<>();
     private final Rng marking;
 
     /**
@@ -349,11 +354,26 @@ public final class Fabric {
         events.add(p.freeAtPs + p.delayPs, Events.of(Events.ARRIVE, p.id, packet));
     }
 
-    /** Flips a bit that the checksum covers. */
+    /** Flips a bit that the checksum covers; never twice, which would heal the packet. */
     private void corrupt(int packet) {
+        if (packets.has(packet, Packets.CORRUPT)) {
+            return;
+        }
+        packets.flag(packet, Packets.CORRUPT);
         int at = packets.offset(packet) + 4;
         PacketMemory memory = packets.memory(packet);
         memory.put8(at, memory.u8(at) ^ 1);
+    }
+
+    /** Handles an event of any other kind. */
+    public void onEvent(long nowPs, long event) {
+        switch (Events.kind(event)) {
+            case Events.LINK_CHANGE -> {
+                LinkChange change = plan.get(Events.a(event));
+                setDown(nowPs, change.link(), change.down());
+            }
+            default -> throw new IllegalStateException("event " + event);
+        }
     }
 
     // Faults
@@ -363,22 +383,43 @@ public final class Fabric {
         ports[port].faults = new LinkFaults(rates, rng.fork("port " + port));
     }
 
+    /** Plans link failures and repairs, none of them before now. */
+    public void plan(List<LinkChange> changes) {
+        for (LinkChange change : changes) {
+            if (change.link() < 0 || 2 * change.link() >= ports.length || change.atPs() < 0) {
+                throw new ConfigException(
+                        "%s: there are the links 0 to %d, and times from 0"
+                                .formatted(change, ports.length / 2 - 1));
+            }
+            events.add(change.atPs(), Events.of(Events.LINK_CHANGE, plan.size(), 0));
+            plan.add(change);
+        }
+    }
+
     /** Takes a link down, with all that waits for it and is on it, or up. */
     public void setDown(long nowPs, int link, boolean down) {
+        if (ports[2 * link].down == down) {
+            return;
+        }
         for (int port = 2 * link; port <= 2 * link + 1; port++) {
             Port p = ports[port];
             p.down = down;
-            if (!down) {
-                continue;
+            if (down) {
+                p.lostUntilPs = p.freeAtPs + p.delayPs;
+                flush(p);
+            } else if (p.owner == null) {
+                hosts.onPortFree(sender(port), port);
             }
-            p.lostUntilPs = p.freeAtPs + p.delayPs;
-            while (!p.isEmpty()) {
-                int packet = p.take(packets);
-                if (p.owner != null) {
-                    p.owner.usedBytes -= packets.get(packet, Packets.WIRE_BYTES);
-                }
-                lose(p, packet, LossReason.LINK_DOWN);
+        }
+    }
+
+    private void flush(Port p) {
+        while (!p.isEmpty()) {
+            int packet = p.take(packets);
+            if (p.owner != null) {
+                p.owner.usedBytes -= packets.get(packet, Packets.WIRE_BYTES);
             }
+            lose(p, packet, LossReason.LINK_DOWN);
         }
     }
 }

@@ -128,7 +128,7 @@ public final class Simulation implements Fabric.Hosts {
                 source.start(flows, a, hosts[flows.destination(a)]);
                 afterTurn(source);
             }
-            default -> throw new IllegalStateException("event " + event);
+            default -> fabric.onEvent(nowPs, event);
         }
     }
 

@@ -18,7 +18,13 @@ final class FabricRig implements Fabric.Hosts {
     private static final int OVERHEAD_BYTES = 66;
 
     record Arrival(
-            long atPs, int host, int source, int datagramBytes, boolean ce, int trafficClass) {}
+            long atPs,
+            int host,
+            int source,
+            int flowHash,
+            int datagramBytes,
+            boolean ce,
+            int trafficClass) {}
 
     final EventQueue events = new EventQueue();
     final List<Arrival> arrivals = new ArrayList<>();
@@ -27,8 +33,13 @@ final class FabricRig implements Fabric.Hosts {
     private long nowPs;
 
     FabricRig(Topology topology, FabricConfig config) {
+        this(topology, config, 1);
+    }
+
+    FabricRig(Topology topology, FabricConfig config, long seed) {
         routes = Routes.of(topology);
-        fabric = new Fabric(events, topology, routes, config, 2 * HEADER_BYTES, new Rng(1), this);
+        fabric =
+                new Fabric(events, topology, routes, config, 2 * HEADER_BYTES, new Rng(seed), this);
     }
 
     /** Hosts on one switch. */
@@ -77,7 +88,7 @@ final class FabricRig implements Fabric.Hosts {
             switch (Events.kind(event)) {
                 case Events.ARRIVE -> fabric.onArrive(nowPs, a, Events.b(event));
                 case Events.PORT_FREE -> fabric.onPortFree(nowPs, a);
-                default -> throw new AssertionError(event);
+                default -> fabric.onEvent(nowPs, event);
             }
         }
         nowPs = untilPs == Long.MAX_VALUE ? nowPs : untilPs;
@@ -90,6 +101,7 @@ final class FabricRig implements Fabric.Hosts {
                         nowPs,
                         host,
                         fabric.source(packet),
+                        fabric.packets().get(packet, Packets.FLOW_HASH),
                         fabric.datagramBytes(packet),
                         fabric.isCe(packet),
                         fabric.packets().get(packet, Packets.TRAFFIC_CLASS)));
