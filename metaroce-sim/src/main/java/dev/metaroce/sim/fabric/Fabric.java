@@ -195,7 +195,7 @@ public final class Fabric {
     /** True when the port could start a packet at once. */
     public boolean isIdle(int port, long nowPs) {
         Port p = ports[port];
-        return p.isEmpty() && p.freeAtPs <= nowPs;
+        return p.isEmpty() && p.freeAtPs <= nowPs && !p.armed;
     }
 
     public boolean isDown(int port) {
