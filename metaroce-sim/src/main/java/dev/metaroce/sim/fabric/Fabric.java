@@ -41,10 +41,17 @@ public final class Fabric {
     private final double[] alphas;
 
     private final boolean[] ecn;
+    private final boolean[] lossless;
+
+    /** Null when no class is lossless. */
+    private final @Nullable LosslessControl control;
+
+    private final DeadlockFinder deadlocks;
     private final Port[] ports;
     private final @Nullable Switch[] switches;
     private final int hostCount;
     private final Hosts hosts;
+    private long watchdogs;
     private final List<LinkChange> plan = new ArrayList<>();
     private final Rng marking;
 
@@ -69,8 +76,10 @@ public final class Fabric {
         controlClass = config.classOf(false);
         alphas = config.classes().stream().mapToDouble(TrafficClass::alpha).toArray();
         ecn = new boolean[alphas.length];
+        lossless = new boolean[alphas.length];
         for (int c = 0; c < ecn.length; c++) {
             ecn[c] = config.classes().get(c).ecn();
+            lossless[c] = config.classes().get(c).lossless();
         }
         hostCount = topology.hosts();
         switches = new Switch[topology.nodes()];
@@ -88,6 +97,8 @@ public final class Fabric {
             ports[2 * link + 1] =
                     port(2 * link + 1, a, bt, topology.rateBaBitsPerSecond(link), link);
         }
+        control = config.hasLossless() ? new PauseControl(events, topology, config, ports) : null;
+        deadlocks = new DeadlockFinder(topology, routes, ports, packets);
     }
 
     private Port port(int id, int to, @Nullable Switch owner, long rate, int link) {
@@ -139,10 +150,16 @@ public final class Fabric {
             int datagramBytes,
             int storedBytes,
             boolean ect) {
+        int wireBytes = datagramBytes + config.overheadBytes();
+        Invariant.check(
+                control == null || wireBytes <= config.mtuBytes(),
+                "headroom is for packets as large as this",
+                wireBytes,
+                config.mtuBytes());
         int packet = packets.take(storedBytes);
         int row = Packets.row(packet);
         int[] rows = packets.rows;
-        rows[row + Packets.WIRE_BYTES] = datagramBytes + config.overheadBytes();
+        rows[row + Packets.WIRE_BYTES] = wireBytes;
         rows[row + Packets.DESTINATION] = destination;
         rows[row + Packets.SOURCE] = source;
         rows[row + Packets.FLOW_HASH] = flowHash;
@@ -215,6 +232,7 @@ public final class Fabric {
             hosts.onArrival(p.toNode, port, packet);
             return;
         }
+        packets.set(packet, Packets.IN_PORT, port);
         int out = nextPort(p.toNode, packet);
         if (out == Port.NONE) {
             lose(p, packet, LossReason.NO_ROUTE);
@@ -258,19 +276,55 @@ public final class Fabric {
         Switch owner = p.owner;
         if (owner != null) {
             int trafficClass = packets.get(packet, Packets.TRAFFIC_CLASS);
-            int bytes = packets.get(packet, Packets.WIRE_BYTES);
             long ahead = p.queue(trafficClass).bytes();
-            if (!owner.admits(ahead, bytes, alphas[trafficClass])) {
-                lose(p, packet, LossReason.QUEUE_FULL);
+            if (!admits(nowPs, p, owner, ahead, packet)) {
                 return;
             }
-            owner.take(bytes);
             if (ahead >= p.markFromBytes && ecn[trafficClass]) {
                 mark(p, ahead, packet);
             }
         }
         p.append(packets, packet);
         kick(nowPs, p);
+    }
+
+    /** Finds room for a packet, or loses it. */
+    private boolean admits(long nowPs, Port p, Switch owner, long ahead, int packet) {
+        int trafficClass = packets.get(packet, Packets.TRAFFIC_CLASS);
+        int bytes = packets.get(packet, Packets.WIRE_BYTES);
+        if (control != null && lossless[trafficClass]) {
+            if (p.scheduler != null && p.scheduler.isDraining(trafficClass)) {
+                lose(p, packet, LossReason.WATCHDOG);
+                return false;
+            }
+            Port in = ports[packets.get(packet, Packets.IN_PORT)];
+            if (!control.admit(nowPs, in, trafficClass, bytes)) {
+                lose(p, packet, LossReason.LOSSLESS);
+                return false;
+            }
+        } else if (owner.admits(ahead, bytes, alphas[trafficClass])) {
+            owner.take(bytes);
+        } else {
+            lose(p, packet, LossReason.QUEUE_FULL);
+            return false;
+        }
+        return true;
+    }
+
+    /** A packet is no longer in the buffer of a switch. */
+    private void release(long nowPs, Port p, int packet) {
+        Switch owner = p.owner;
+        if (owner == null) {
+            return;
+        }
+        int trafficClass = packets.get(packet, Packets.TRAFFIC_CLASS);
+        int bytes = packets.get(packet, Packets.WIRE_BYTES);
+        if (control != null && lossless[trafficClass]) {
+            Port in = ports[packets.get(packet, Packets.IN_PORT)];
+            control.release(nowPs, in, trafficClass, bytes);
+        } else {
+            owner.usedBytes -= bytes;
+        }
     }
 
     /** Sends what may be sent, now or when the port will be free. */
@@ -314,7 +368,10 @@ public final class Fabric {
     public void onPortFree(long nowPs, int port) {
         Port p = ports[port];
         p.armed = false;
-        if (p.hasNext()) {
+        if (p.freeAtPs > nowPs) {
+            // A frame of flow control went ahead.
+            arm(p);
+        } else if (p.hasNext()) {
             startNext(nowPs, p);
         } else if (p.owner == null) {
             hosts.onPortFree(sender(port), port);
@@ -329,10 +386,8 @@ public final class Fabric {
     private void startNext(long nowPs, Port p) {
         int packet = p.take(packets);
         int bytes = packets.get(packet, Packets.WIRE_BYTES);
-        if (p.owner != null) {
-            p.owner.usedBytes -= bytes;
-        }
         p.freeAtPs = nowPs + p.serializationPs(bytes);
+        release(nowPs, p, packet);
         p.txPackets++;
         p.txBytes += bytes;
         launch(p, packet);
@@ -367,13 +422,51 @@ public final class Fabric {
 
     /** Handles an event of any other kind. */
     public void onEvent(long nowPs, long event) {
+        int a = Events.a(event);
         switch (Events.kind(event)) {
             case Events.LINK_CHANGE -> {
-                LinkChange change = plan.get(Events.a(event));
+                LinkChange change = plan.get(a);
                 setDown(nowPs, change.link(), change.down());
             }
+            case Events.FLOW_CONTROL -> onFlowControl(nowPs, ports[a], Events.b(event));
+            case Events.STUCK -> onStuck(nowPs, ports[a], Events.b(event));
             default -> throw new IllegalStateException("event " + event);
         }
+    }
+
+    private void onFlowControl(long nowPs, Port by, int content) {
+        if (control != null && nowPs > by.lostUntilPs && control.onFrame(nowPs, by, content)) {
+            kick(nowPs, ports[by.id ^ 1]);
+        }
+    }
+
+    /** A port may have been stopped in a class for as long as is thought bad. */
+    private void onStuck(long nowPs, Port p, int trafficClass) {
+        long sincePs = nowPs - config.pfc().stuckAfterPs();
+        Scheduler scheduler = p.scheduler;
+        if (scheduler == null || !scheduler.isPausedSince(trafficClass, sincePs)) {
+            return;
+        }
+        deadlocks.look(p, trafficClass, sincePs);
+        if (config.pfc().drainStuck()) {
+            watchdogs++;
+            scheduler.drain(trafficClass);
+            while (!scheduler.queue(trafficClass).isEmpty()) {
+                int packet = scheduler.take(packets, trafficClass);
+                release(nowPs, p, packet);
+                lose(p, packet, LossReason.WATCHDOG);
+            }
+        }
+    }
+
+    /** Circles of ports that wait for each other, each as {@code a->b->c->a}. */
+    public List<String> deadlocks() {
+        return deadlocks.found();
+    }
+
+    /** How often the watchdog emptied a port that was stopped for too long. */
+    public long watchdogs() {
+        return watchdogs;
     }
 
     // Faults
@@ -406,19 +499,26 @@ public final class Fabric {
             p.down = down;
             if (down) {
                 p.lostUntilPs = p.freeAtPs + p.delayPs;
-                flush(p);
+            }
+        }
+        for (int port = 2 * link; port <= 2 * link + 1; port++) {
+            Port p = ports[port];
+            if (down) {
+                flush(nowPs, p);
             } else if (p.owner == null) {
                 hosts.onPortFree(sender(port), port);
             }
         }
     }
 
-    private void flush(Port p) {
+    private void flush(long nowPs, Port p) {
+        if (control != null && p.scheduler != null) {
+            control.reset(p);
+            p.scheduler.resumeAll(nowPs);
+        }
         while (!p.isEmpty()) {
             int packet = p.take(packets);
-            if (p.owner != null) {
-                p.owner.usedBytes -= packets.get(packet, Packets.WIRE_BYTES);
-            }
+            release(nowPs, p, packet);
             lose(p, packet, LossReason.LINK_DOWN);
         }
     }

@@ -9,6 +9,7 @@ import java.util.List;
  *
  * @param overheadBytes bytes of a packet on the wire beside its UDP payload: by default Ethernet
  *     with preamble and gap (38), IPv4 (20) and UDP (8)
+ * @param mtuBytes largest packet on the wire, for which lossless classes keep room
  * @param bufferBytesPer100G buffer of a switch that its ports share, for each 100 Gb/s of a port
  * @param switchBufferBytes buffer of every switch whatever its ports; 0: by their rates
  * @param classes kinds of traffic, by default one lossy class; a packet that is not ECN-capable is
@@ -17,10 +18,12 @@ import java.util.List;
  */
 public record FabricConfig(
         int overheadBytes,
+        int mtuBytes,
         int bufferBytesPer100G,
         long switchBufferBytes,
         Marking marking,
         List<TrafficClass> classes,
+        Pfc pfc,
         boolean sameHashSeed) {
 
     public FabricConfig {
@@ -44,10 +47,12 @@ public record FabricConfig(
     public Builder toBuilder() {
         Builder builder = new Builder();
         builder.overheadBytes = overheadBytes;
+        builder.mtuBytes = mtuBytes;
         builder.bufferBytesPer100G = bufferBytesPer100G;
         builder.switchBufferBytes = switchBufferBytes;
         builder.marking = marking;
         builder.classes = classes;
+        builder.pfc = pfc;
         builder.sameHashSeed = sameHashSeed;
         return builder;
     }
@@ -55,6 +60,10 @@ public record FabricConfig(
     /** True when ports need no more than one queue that is never stopped. */
     boolean isPlain() {
         return classes.size() == 1 && !classes.getFirst().lossless();
+    }
+
+    boolean hasLossless() {
+        return classes.stream().anyMatch(TrafficClass::lossless);
     }
 
     int classOf(boolean ect) {
@@ -69,16 +78,24 @@ public record FabricConfig(
     /** Collects changes to a configuration. */
     public static final class Builder {
         private int overheadBytes = 66;
+        private int mtuBytes = 4_352;
         private int bufferBytesPer100G = 512 << 10;
         private long switchBufferBytes;
         private Marking marking = Marking.step(50_000);
         private List<TrafficClass> classes = List.of(TrafficClass.strict("data"));
+        private Pfc pfc = Pfc.defaults();
         private boolean sameHashSeed;
 
         private Builder() {}
 
         public Builder overheadBytes(int bytes) {
             overheadBytes = bytes;
+            return this;
+        }
+
+        /** Makes the largest packet as large at least. */
+        public Builder mtuBytesAtLeast(int bytes) {
+            mtuBytes = Math.max(mtuBytes, bytes);
             return this;
         }
 
@@ -102,6 +119,11 @@ public record FabricConfig(
             return this;
         }
 
+        public Builder pfc(Pfc value) {
+            pfc = value;
+            return this;
+        }
+
         public Builder sameHashSeed(boolean same) {
             sameHashSeed = same;
             return this;
@@ -111,10 +133,12 @@ public record FabricConfig(
         public FabricConfig build() {
             return new FabricConfig(
                     overheadBytes,
+                    mtuBytes,
                     bufferBytesPer100G,
                     switchBufferBytes,
                     marking,
                     classes,
+                    pfc,
                     sameHashSeed);
         }
     }

@@ -5,6 +5,12 @@ public enum LossReason {
     /** The queue or the buffer of the switch was full. */
     QUEUE_FULL("found the queue full"),
 
+    /** There was no room although the class is lossless: flow control failed. */
+    LOSSLESS("were of a lossless class and dropped"),
+
+    /** The watchdog emptied a port that was stopped for too long. */
+    WATCHDOG("were dropped by the watchdog of a stopped port"),
+
     /** The wire lost it. */
     WIRE("lost on the wire"),
 

@@ -57,4 +57,14 @@ class PacketQueue {
         }
         return packet;
     }
+
+    /** True when a packet waits that came over a port. */
+    boolean holdsFrom(Packets packets, int inPort) {
+        for (int at = head; at != NONE; at = packets.get(at, Packets.NEXT)) {
+            if (packets.get(at, Packets.IN_PORT) == inPort) {
+                return true;
+            }
+        }
+        return false;
+    }
 }

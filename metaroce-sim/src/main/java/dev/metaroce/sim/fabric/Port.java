@@ -139,9 +139,21 @@ public final class Port extends PacketQueue {
         return losses.length == 0 ? 0 : losses[reason.ordinal()];
     }
 
-    /** Packets that found no room in the queue. */
+    /** Packets dropped at the queue. */
     public long drops() {
-        return losses(LossReason.QUEUE_FULL);
+        return losses(LossReason.QUEUE_FULL)
+                + losses(LossReason.LOSSLESS)
+                + losses(LossReason.WATCHDOG);
+    }
+
+    /** How often flow control stopped a class of this port. */
+    public long pauses() {
+        return scheduler == null ? 0 : scheduler.pauses();
+    }
+
+    /** For how long flow control stopped classes of this port, in all; ended stops only. */
+    public long pausedPs() {
+        return scheduler == null ? 0 : scheduler.pausedPs();
     }
 
     /** Packets that were lost for any other reason. */

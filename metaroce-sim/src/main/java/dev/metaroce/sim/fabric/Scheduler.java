@@ -25,6 +25,13 @@ final class Scheduler {
     /** Bit c: class c must not send. */
     private int paused;
 
+    /** Bit c: class c is paused and keeps nothing. */
+    private int draining;
+
+    private final long[] pausedAtPs;
+    private long pauses;
+    private long pausedPs;
+
     private long bytes;
     private long bytesMax;
 
@@ -33,6 +40,7 @@ final class Scheduler {
         queues = new PacketQueue[n];
         weights = new int[n];
         deficits = new long[n];
+        pausedAtPs = new long[n];
         int strictClasses = 0;
         for (int c = 0; c < n; c++) {
             queues[c] = new PacketQueue();
@@ -114,12 +122,50 @@ final class Scheduler {
         return packet;
     }
 
-    boolean isPaused(int trafficClass) {
-        return (paused & 1 << trafficClass) != 0;
+    /** True when a class is stopped, and was so at a time and ever since. */
+    boolean isPausedSince(int trafficClass, long sincePs) {
+        return (paused & 1 << trafficClass) != 0 && pausedAtPs[trafficClass] <= sincePs;
     }
 
-    void pause(int trafficClass, boolean on) {
+    /** Stops a class, or lets it go on; also ends {@link #drain}. */
+    void pause(long nowPs, int trafficClass, boolean on) {
         int bit = 1 << trafficClass;
-        paused = on ? paused | bit : paused & ~bit;
+        if (on == ((paused & bit) != 0)) {
+            return;
+        }
+        paused ^= bit;
+        if (on) {
+            pausedAtPs[trafficClass] = nowPs;
+            pauses++;
+        } else {
+            draining &= ~bit;
+            pausedPs += nowPs - pausedAtPs[trafficClass];
+        }
+    }
+
+    /** Lets all classes go on. */
+    void resumeAll(long nowPs) {
+        for (int c = 0; c < queues.length; c++) {
+            pause(nowPs, c, false);
+        }
+    }
+
+    /** A stopped class keeps nothing until it may go on. */
+    void drain(int trafficClass) {
+        draining |= 1 << trafficClass;
+    }
+
+    boolean isDraining(int trafficClass) {
+        return (draining & 1 << trafficClass) != 0;
+    }
+
+    /** How often classes were stopped. */
+    long pauses() {
+        return pauses;
+    }
+
+    /** For how long classes were stopped, those that still are not counted. */
+    long pausedPs() {
+        return pausedPs;
     }
 }

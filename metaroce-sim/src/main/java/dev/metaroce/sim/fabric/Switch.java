@@ -24,7 +24,7 @@ final class Switch {
         return bytes <= left && queueBytes + bytes <= alpha * left;
     }
 
-    void take(int bytes) {
+    void take(long bytes) {
         usedBytes += bytes;
         usedBytesMax = Math.max(usedBytesMax, usedBytes);
     }

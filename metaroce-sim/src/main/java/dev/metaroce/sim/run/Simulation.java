@@ -24,6 +24,10 @@ public final class Simulation implements Fabric.Hosts {
     private static final int BATCH_PACKETS = 4;
 
     private static final int LARGEST_ANSWER_BYTES = 1024;
+
+    /** Room for all that a DATA packet has beside its payload. */
+    private static final int HEADERS = 128;
+
     private static final long HASH_PRIME = 0x9E37_79B9_7F4A_7C15L;
 
     private final EventQueue events = new EventQueue();
@@ -49,11 +53,13 @@ public final class Simulation implements Fabric.Hosts {
                         events,
                         topology,
                         routes,
-                        config.fabric(),
+                        config.fabric().toBuilder()
+                                .mtuBytesAtLeast(config.fabric().overheadBytes() + mtu + HEADERS)
+                                .build(),
                         LARGEST_ANSWER_BYTES,
                         rng.fork("fabric"),
                         this);
-        int batchBytes = BATCH_PACKETS * (mtu + 128) + LARGEST_ANSWER_BYTES;
+        int batchBytes = BATCH_PACKETS * (mtu + HEADERS) + LARGEST_ANSWER_BYTES;
         batch = new TxBatch(new PacketMemory(batchBytes), BATCH_PACKETS, 1, true);
         hosts = new Host[topology.hosts()];
         hostPorts = new int[hosts.length][];

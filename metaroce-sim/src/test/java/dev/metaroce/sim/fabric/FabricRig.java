@@ -119,6 +119,23 @@ final class FabricRig implements Fabric.Hosts {
                 .sum();
     }
 
+    long pauses() {
+        long sum = 0;
+        for (int port = 0; port < fabric.ports(); port++) {
+            sum += fabric.port(port).pauses();
+        }
+        return sum;
+    }
+
+    /** Packets that were lost for whatever reason. */
+    long losses() {
+        long sum = 0;
+        for (LossReason reason : LossReason.values()) {
+            sum += losses(reason);
+        }
+        return sum;
+    }
+
     long losses(LossReason reason) {
         long sum = 0;
         for (int port = 0; port < fabric.ports(); port++) {
