@@ -32,6 +32,12 @@ public final class Events {
     /** A port (a) may have been stopped for long in a traffic class (b). */
     public static final int STUCK = 17;
 
+    /** The NIC of a host has a packet (b) at a port (a). */
+    public static final int NIC_SEND = 18;
+
+    /** The NIC of a host (a) may make more packets. */
+    public static final int NIC_FREE = 19;
+
     /** Largest value of either number. */
     public static final int NUMBER_MAX = (1 << 28) - 1;
 

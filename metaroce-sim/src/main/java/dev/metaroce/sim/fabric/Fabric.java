@@ -191,6 +191,11 @@ public final class Fabric {
         return packets.get(packet, Packets.SOURCE);
     }
 
+    /** Bytes that the packet takes on a wire. */
+    public int wireBytes(int packet) {
+        return packets.get(packet, Packets.WIRE_BYTES);
+    }
+
     /** Bytes of the UDP payload. */
     public int datagramBytes(int packet) {
         return packets.get(packet, Packets.STORED_BYTES) + elidedBytes(packet);

@@ -76,6 +76,10 @@ public final class Port extends PacketQueue {
         return work / rateBitsPerSecond;
     }
 
+    public long rateBitsPerSecond() {
+        return rateBitsPerSecond;
+    }
+
     // The queue
 
     @Override

@@ -11,6 +11,8 @@ import dev.metaroce.util.Rng;
 import dev.metaroce.wire.PacketMemory;
 import dev.metaroce.wire.TxBatch;
 
+import org.jspecify.annotations.Nullable;
+
 import java.util.function.Consumer;
 
 /**
@@ -36,6 +38,10 @@ public final class Simulation implements Fabric.Hosts {
     private final Flows flows = new Flows();
     private final Host[] hosts;
     private final int[][] hostPorts;
+
+    /** Null when NICs take no time. */
+    private final @Nullable Nics nics;
+
     private final TxBatch batch;
     private final Consumer<TxBatch> toNic = this::toNic;
     private Host sending;
@@ -69,6 +75,8 @@ public final class Simulation implements Fabric.Hosts {
             hostPorts[i] = routes.ports(i);
         }
         sending = hosts[0];
+        boolean quick = config.nic().equals(NicModel.NONE);
+        nics = quick ? null : new Nics(config.nic(), events, fabric, hostPorts);
     }
 
     Host host(int number) {
@@ -85,6 +93,16 @@ public final class Simulation implements Fabric.Hosts {
 
     public Engine engine(int host) {
         return hosts[host].engine;
+    }
+
+    /** How often a NIC had the receive context that it needed. */
+    public long contextHits(int host) {
+        return nics == null ? 0 : nics.hits(host);
+    }
+
+    /** How often a NIC had to fetch a receive context. */
+    public long contextMisses(int host) {
+        return nics == null ? 0 : nics.misses(host);
     }
 
     public long nowPs() {
@@ -134,6 +152,14 @@ public final class Simulation implements Fabric.Hosts {
                 source.start(flows, a, hosts[flows.destination(a)]);
                 afterTurn(source);
             }
+            case Events.RECEIVED -> deliver(a, Events.b(event));
+            case Events.NIC_SEND -> fabric.enqueue(nowPs, a, Events.b(event));
+            case Events.NIC_FREE -> {
+                if (nics != null) {
+                    nics.onFree(a);
+                }
+                afterTurn(hosts[a]);
+            }
             default -> fabric.onEvent(nowPs, event);
         }
     }
@@ -156,6 +182,14 @@ public final class Simulation implements Fabric.Hosts {
 
     @Override
     public void onArrival(int host, int port, int packet) {
+        if (nics == null) {
+            deliver(host, packet);
+        } else {
+            nics.receive(nowPs, host, packet);
+        }
+    }
+
+    private void deliver(int host, int packet) {
         Host to = hosts[host];
         PacketMemory memory = fabric.memory(packet);
         memory.elide(fabric.elidedBytes(packet));
@@ -192,10 +226,13 @@ public final class Simulation implements Fabric.Hosts {
     /** The NIC takes packets from the engine while it has a port with nothing to send. */
     private void pull(Host host) {
         sending = host;
-        while (hasIdlePort(host.number)) {
+        while (nics == null ? hasIdlePort(host.number) : nics.mayTake(nowPs, host.number)) {
             if (host.engine.transmit(nowNs(), batch, toNic) == 0) {
                 return;
             }
+        }
+        if (nics != null) {
+            nics.wakeWhenFree(nowPs, host.number);
         }
     }
 
@@ -224,7 +261,12 @@ public final class Simulation implements Fabric.Hosts {
                             stored,
                             from.ect(run));
             copy(from, run, elided, fabric.memory(packet), fabric.offset(packet));
-            fabric.enqueue(nowPs, portFor(sending.number, route), packet);
+            int port = portFor(sending.number, route);
+            if (nics == null) {
+                fabric.enqueue(nowPs, port, packet);
+            } else {
+                nics.send(nowPs, sending.number, port, packet);
+            }
         }
     }
 
