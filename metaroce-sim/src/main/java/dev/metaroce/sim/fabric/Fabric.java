@@ -238,7 +238,7 @@ public final class Fabric {
             return;
         }
         packets.set(packet, Packets.IN_PORT, port);
-        int out = nextPort(p.toNode, packet);
+        int out = nextPort(nowPs, p.toNode, packet);
         if (out == Port.NONE) {
             lose(p, packet, LossReason.NO_ROUTE);
         } else {
@@ -246,7 +246,7 @@ public final class Fabric {
         }
     }
 
-    private int nextPort(int node, int packet) {
+    private int nextPort(long nowPs, int node, int packet) {
         Switch s = switches[node];
         if (s == null) {
             return Port.NONE;
@@ -260,6 +260,9 @@ public final class Fabric {
             return Port.NONE;
         }
         int choice = s.choose(packets.get(packet, Packets.FLOW_HASH), up);
+        if (config.adaptiveRouting()) {
+            return leastLoaded(nowPs, ways, choice);
+        }
         if (up == ways.length) {
             return ways[choice];
         }
@@ -271,6 +274,21 @@ public final class Fabric {
         return Port.NONE;
     }
 
+    /** The way whose port will be free first; of several such the next from the choice on. */
+    private int leastLoaded(long nowPs, int[] ways, int choice) {
+        int best = Port.NONE;
+        double bestWaitPs = Double.POSITIVE_INFINITY;
+        for (int i = 0; i < ways.length; i++) {
+            Port way = ports[ways[(choice + i) % ways.length]];
+            double waitPs = way.waitPs(nowPs);
+            if (!way.down && waitPs < bestWaitPs) {
+                best = way.id;
+                bestWaitPs = waitPs;
+            }
+        }
+        return best;
+    }
+
     /** Gives a packet to a port; it is sent, waits, or is dropped. */
     public void enqueue(long nowPs, int port, int packet) {
         Port p = ports[port];
@@ -279,41 +297,56 @@ public final class Fabric {
             return;
         }
         Switch owner = p.owner;
-        if (owner != null) {
-            int trafficClass = packets.get(packet, Packets.TRAFFIC_CLASS);
-            long ahead = p.queue(trafficClass).bytes();
-            if (!admits(nowPs, p, owner, ahead, packet)) {
-                return;
-            }
-            if (ahead >= p.markFromBytes && ecn[trafficClass]) {
-                mark(p, ahead, packet);
-            }
+        if (owner != null && !enter(nowPs, p, owner, packet)) {
+            return;
         }
         p.append(packets, packet);
         kick(nowPs, p);
     }
 
-    /** Finds room for a packet, or loses it. */
-    private boolean admits(long nowPs, Port p, Switch owner, long ahead, int packet) {
+    /** Finds room in the switch for a packet, which may be marked, or trims or loses it. */
+    private boolean enter(long nowPs, Port p, Switch owner, int packet) {
+        int trafficClass = packets.get(packet, Packets.TRAFFIC_CLASS);
+        long ahead = p.queue(trafficClass).bytes();
+        LossReason refused = refusal(nowPs, p, owner, ahead, packet);
+        if (refused == null) {
+            if (ahead >= p.markFromBytes && ecn[trafficClass]) {
+                mark(p, ahead, packet);
+            }
+            return true;
+        }
+        if (refused == LossReason.QUEUE_FULL && config.trimming() && trafficClass != controlClass) {
+            trim(p, packet);
+            return enter(nowPs, p, owner, packet);
+        }
+        lose(p, packet, refused);
+        return false;
+    }
+
+    private void trim(Port p, int packet) {
+        p.countLoss(LossReason.TRIMMED);
+        packets.cut(packet, config.overheadBytes());
+        packets.set(packet, Packets.TRAFFIC_CLASS, controlClass);
+        // What is left must not pass for a whole packet without payload.
+        corrupt(packet);
+    }
+
+    /** Takes room for a packet; when there is none, the reason. */
+    private @Nullable LossReason refusal(long nowPs, Port p, Switch owner, long ahead, int packet) {
         int trafficClass = packets.get(packet, Packets.TRAFFIC_CLASS);
         int bytes = packets.get(packet, Packets.WIRE_BYTES);
         if (control != null && lossless[trafficClass]) {
             if (p.scheduler != null && p.scheduler.isDraining(trafficClass)) {
-                lose(p, packet, LossReason.WATCHDOG);
-                return false;
+                return LossReason.WATCHDOG;
             }
             Port in = ports[packets.get(packet, Packets.IN_PORT)];
-            if (!control.admit(nowPs, in, trafficClass, bytes)) {
-                lose(p, packet, LossReason.LOSSLESS);
-                return false;
-            }
-        } else if (owner.admits(ahead, bytes, alphas[trafficClass])) {
-            owner.take(bytes);
-        } else {
-            lose(p, packet, LossReason.QUEUE_FULL);
-            return false;
+            return control.admit(nowPs, in, trafficClass, bytes) ? null : LossReason.LOSSLESS;
         }
-        return true;
+        if (!owner.admits(ahead, bytes, alphas[trafficClass])) {
+            return LossReason.QUEUE_FULL;
+        }
+        owner.take(bytes);
+        return null;
     }
 
     /** A packet is no longer in the buffer of a switch. */
@@ -360,7 +393,9 @@ public final class Fabric {
     }
 
     private void lose(Port p, int packet, LossReason reason) {
-        p.countLoss(reason);
+        if (!packets.has(packet, Packets.TRIMMED)) {
+            p.countLoss(reason);
+        }
         packets.give(packet);
     }
 

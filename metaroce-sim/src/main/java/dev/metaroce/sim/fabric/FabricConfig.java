@@ -14,6 +14,10 @@ import java.util.List;
  * @param switchBufferBytes buffer of every switch whatever its ports; 0: by their rates
  * @param classes kinds of traffic, by default one lossy class; a packet that is not ECN-capable is
  *     of the class named {@link TrafficClass#CONTROL}, any other of the first class beside it
+ * @param adaptiveRouting true: each packet takes the equal way whose port will be free first, not
+ *     that of its hash; packets of a flow overtake each other
+ * @param trimming true: a packet that finds the queue full goes on without its payload in the class
+ *     {@link TrafficClass#CONTROL}; its receiver sees a packet that is damaged
  * @param sameHashSeed true: all switches hash alike, which is a well-known mistake
  */
 public record FabricConfig(
@@ -24,6 +28,8 @@ public record FabricConfig(
         Marking marking,
         List<TrafficClass> classes,
         Pfc pfc,
+        boolean adaptiveRouting,
+        boolean trimming,
         boolean sameHashSeed) {
 
     public FabricConfig {
@@ -36,6 +42,10 @@ public record FabricConfig(
         long names = classes.stream().map(TrafficClass::name).distinct().count();
         if (names < classes.size()) {
             throw new ConfigException("two traffic classes have one name: " + classes);
+        }
+        if (trimming && classes.stream().noneMatch(TrafficClass::isControl)) {
+            throw new ConfigException(
+                    "trimming needs a traffic class named %s".formatted(TrafficClass.CONTROL));
         }
     }
 
@@ -53,6 +63,8 @@ public record FabricConfig(
         builder.marking = marking;
         builder.classes = classes;
         builder.pfc = pfc;
+        builder.adaptiveRouting = adaptiveRouting;
+        builder.trimming = trimming;
         builder.sameHashSeed = sameHashSeed;
         return builder;
     }
@@ -68,7 +80,7 @@ public record FabricConfig(
 
     int classOf(boolean ect) {
         for (int c = 0; c < classes.size(); c++) {
-            if (classes.get(c).name().equals(TrafficClass.CONTROL) != ect) {
+            if (classes.get(c).isControl() != ect) {
                 return c;
             }
         }
@@ -84,6 +96,8 @@ public record FabricConfig(
         private Marking marking = Marking.step(50_000);
         private List<TrafficClass> classes = List.of(TrafficClass.strict("data"));
         private Pfc pfc = Pfc.defaults();
+        private boolean adaptiveRouting;
+        private boolean trimming;
         private boolean sameHashSeed;
 
         private Builder() {}
@@ -124,6 +138,16 @@ public record FabricConfig(
             return this;
         }
 
+        public Builder adaptiveRouting(boolean on) {
+            adaptiveRouting = on;
+            return this;
+        }
+
+        public Builder trimming(boolean on) {
+            trimming = on;
+            return this;
+        }
+
         public Builder sameHashSeed(boolean same) {
             sameHashSeed = same;
             return this;
@@ -139,6 +163,8 @@ public record FabricConfig(
                     marking,
                     classes,
                     pfc,
+                    adaptiveRouting,
+                    trimming,
                     sameHashSeed);
         }
     }

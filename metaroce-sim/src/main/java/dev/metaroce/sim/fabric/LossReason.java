@@ -5,6 +5,9 @@ public enum LossReason {
     /** The queue or the buffer of the switch was full. */
     QUEUE_FULL("found the queue full"),
 
+    /** The queue was full, and the packet went on without its payload. */
+    TRIMMED("were trimmed"),
+
     /** There was no room although the class is lossless: flow control failed. */
     LOSSLESS("were of a lossless class and dropped"),
 

@@ -80,6 +80,12 @@ public final class Port extends PacketQueue {
         return rateBitsPerSecond;
     }
 
+    /** How long a packet that comes now would have to wait, roughly. */
+    double waitPs(long nowPs) {
+        double queuePs = queueBytes() * 8.0 * PS_PER_SECOND / rateBitsPerSecond;
+        return Math.max(0, freeAtPs - nowPs) + queuePs;
+    }
+
     // The queue
 
     @Override

@@ -55,6 +55,10 @@ public record TrafficClass(String name, int weight, boolean lossless, boolean ec
         return new TrafficClass(name, weight, lossless, ecn, newAlpha);
     }
 
+    boolean isControl() {
+        return name.equals(CONTROL);
+    }
+
     boolean isStrict() {
         return weight == 0;
     }
