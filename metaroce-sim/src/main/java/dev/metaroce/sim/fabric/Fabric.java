@@ -247,11 +247,20 @@ public final class Fabric {
     }
 
     private int nextPort(long nowPs, int node, int packet) {
+        int destination = packets.get(packet, Packets.DESTINATION);
+        int hashed = hashedWay(node, destination, packets.get(packet, Packets.FLOW_HASH));
+        return config.adaptiveRouting() && hashed != Port.NONE
+                ? leastLoaded(nowPs, node, destination, hashed)
+                : hashed;
+    }
+
+    /** The port of a switch that packets of a flow take; {@link Port#NONE} when none leads on. */
+    int hashedWay(int node, int destination, int flowHash) {
         Switch s = switches[node];
         if (s == null) {
             return Port.NONE;
         }
-        int[] ways = routes.nextPorts(node, packets.get(packet, Packets.DESTINATION), s.plane);
+        int[] ways = routes.nextPorts(node, destination, s.plane);
         int up = 0;
         for (int way : ways) {
             up += ports[way].down ? 0 : 1;
@@ -259,10 +268,7 @@ public final class Fabric {
         if (up == 0) {
             return Port.NONE;
         }
-        int choice = s.choose(packets.get(packet, Packets.FLOW_HASH), up);
-        if (config.adaptiveRouting()) {
-            return leastLoaded(nowPs, ways, choice);
-        }
+        int choice = s.choose(flowHash, up);
         if (up == ways.length) {
             return ways[choice];
         }
@@ -274,15 +280,14 @@ public final class Fabric {
         return Port.NONE;
     }
 
-    /** The way whose port will be free first; of several such the next from the choice on. */
-    private int leastLoaded(long nowPs, int[] ways, int choice) {
-        int best = Port.NONE;
-        double bestWaitPs = Double.POSITIVE_INFINITY;
-        for (int i = 0; i < ways.length; i++) {
-            Port way = ports[ways[(choice + i) % ways.length]];
-            double waitPs = way.waitPs(nowPs);
-            if (!way.down && waitPs < bestWaitPs) {
-                best = way.id;
+    /** The way whose port will be free first; of several such, that of the hash. */
+    private int leastLoaded(long nowPs, int node, int destination, int hashed) {
+        int best = hashed;
+        double bestWaitPs = ports[hashed].waitPs(nowPs);
+        for (int way : routes.nextPorts(node, destination, topology.planeOfSwitch(node))) {
+            double waitPs = ports[way].waitPs(nowPs);
+            if (!ports[way].down && waitPs < bestWaitPs) {
+                best = way;
                 bestWaitPs = waitPs;
             }
         }
@@ -507,6 +512,16 @@ public final class Fabric {
     /** How often the watchdog emptied a port that was stopped for too long. */
     public long watchdogs() {
         return watchdogs;
+    }
+
+    /** What happened so far at all ports. */
+    public FabricReport report(long nowPs) {
+        return FabricReport.of(this, topology, nowPs);
+    }
+
+    /** Counts how flows would spread over equal ways. */
+    public EcmpCensus census() {
+        return new EcmpCensus(this, topology, routes);
     }
 
     // Faults

@@ -4,6 +4,7 @@ import dev.metaroce.engine.Engine;
 import dev.metaroce.event.EventSink;
 import dev.metaroce.sim.event.EventQueue;
 import dev.metaroce.sim.event.Events;
+import dev.metaroce.sim.fabric.EcmpCensus;
 import dev.metaroce.sim.fabric.Fabric;
 import dev.metaroce.sim.topology.Routes;
 import dev.metaroce.sim.topology.Topology;
@@ -93,6 +94,20 @@ public final class Simulation implements Fabric.Hosts {
 
     public Engine engine(int host) {
         return hosts[host].engine;
+    }
+
+    /** How the flows added so far spread over equal ways when each uses so many routes. */
+    public EcmpCensus census(int routesPerFlow) {
+        EcmpCensus census = fabric.census();
+        for (int flow = 0; flow < flows.count(); flow++) {
+            int source = flows.source(flow);
+            int destination = flows.destination(flow);
+            for (int route = 0; route < routesPerFlow; route++) {
+                int hash = flowHash(source, destination, hosts[source].firstPort + route);
+                census.add(portFor(source, route), destination, hash);
+            }
+        }
+        return census;
     }
 
     /** How often a NIC had the receive context that it needed. */
