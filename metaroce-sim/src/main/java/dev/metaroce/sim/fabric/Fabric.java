@@ -97,8 +97,15 @@ public final class Fabric {
             ports[2 * link + 1] =
                     port(2 * link + 1, a, bt, topology.rateBaBitsPerSecond(link), link);
         }
-        control = config.hasLossless() ? new PauseControl(events, topology, config, ports) : null;
+        control = config.hasLossless() ? control() : null;
         deadlocks = new DeadlockFinder(topology, routes, ports, packets);
+    }
+
+    private LosslessControl control() {
+        return switch (config.flowControl()) {
+            case Pfc pfc -> new PauseControl(events, topology, config, pfc, ports);
+            case Credits credits -> new CreditControl(events, topology, config, credits, ports);
+        };
     }
 
     private Port port(int id, int to, @Nullable Switch owner, long rate, int link) {
@@ -433,6 +440,9 @@ public final class Fabric {
         int bytes = packets.get(packet, Packets.WIRE_BYTES);
         p.freeAtPs = nowPs + p.serializationPs(bytes);
         release(nowPs, p, packet);
+        if (control != null && lossless[packets.get(packet, Packets.TRAFFIC_CLASS)]) {
+            control.onSent(nowPs, p, packets.get(packet, Packets.TRAFFIC_CLASS), bytes);
+        }
         p.txPackets++;
         p.txBytes += bytes;
         launch(p, packet);
@@ -487,13 +497,13 @@ public final class Fabric {
 
     /** A port may have been stopped in a class for as long as is thought bad. */
     private void onStuck(long nowPs, Port p, int trafficClass) {
-        long sincePs = nowPs - config.pfc().stuckAfterPs();
+        long sincePs = nowPs - config.flowControl().stuckAfterPs();
         Scheduler scheduler = p.scheduler;
         if (scheduler == null || !scheduler.isPausedSince(trafficClass, sincePs)) {
             return;
         }
         deadlocks.look(p, trafficClass, sincePs);
-        if (config.pfc().drainStuck()) {
+        if (config.flowControl().drainStuck()) {
             watchdogs++;
             scheduler.drain(trafficClass);
             while (!scheduler.queue(trafficClass).isEmpty()) {
@@ -553,22 +563,26 @@ public final class Fabric {
             Port p = ports[port];
             p.down = down;
             if (down) {
-                p.lostUntilPs = p.freeAtPs + p.delayPs;
+                p.lostUntilPs = Math.max(nowPs, p.freeAtPs) + p.delayPs;
             }
         }
         for (int port = 2 * link; port <= 2 * link + 1; port++) {
             Port p = ports[port];
             if (down) {
                 flush(nowPs, p);
-            } else if (p.owner == null) {
+                continue;
+            }
+            if (control != null) {
+                control.onLinkUp(nowPs, p);
+            }
+            if (p.owner == null) {
                 hosts.onPortFree(sender(port), port);
             }
         }
     }
 
     private void flush(long nowPs, Port p) {
-        if (control != null && p.scheduler != null) {
-            control.reset(p);
+        if (p.scheduler != null) {
             p.scheduler.resumeAll(nowPs);
         }
         while (!p.isEmpty()) {

@@ -14,6 +14,7 @@ import java.util.List;
  * @param switchBufferBytes buffer of every switch whatever its ports; 0: by their rates
  * @param classes kinds of traffic, by default one lossy class; a packet that is not ECN-capable is
  *     of the class named {@link TrafficClass#CONTROL}, any other of the first class beside it
+ * @param flowControl of the lossless classes
  * @param adaptiveRouting true: each packet takes the equal way whose port will be free first, not
  *     that of its hash; packets of a flow overtake each other
  * @param trimming true: a packet that finds the queue full goes on without its payload in the class
@@ -27,7 +28,7 @@ public record FabricConfig(
         long switchBufferBytes,
         Marking marking,
         List<TrafficClass> classes,
-        Pfc pfc,
+        FlowControl flowControl,
         boolean adaptiveRouting,
         boolean trimming,
         boolean sameHashSeed) {
@@ -62,7 +63,7 @@ public record FabricConfig(
         builder.switchBufferBytes = switchBufferBytes;
         builder.marking = marking;
         builder.classes = classes;
-        builder.pfc = pfc;
+        builder.flowControl = flowControl;
         builder.adaptiveRouting = adaptiveRouting;
         builder.trimming = trimming;
         builder.sameHashSeed = sameHashSeed;
@@ -95,7 +96,7 @@ public record FabricConfig(
         private long switchBufferBytes;
         private Marking marking = Marking.step(50_000);
         private List<TrafficClass> classes = List.of(TrafficClass.strict("data"));
-        private Pfc pfc = Pfc.defaults();
+        private FlowControl flowControl = Pfc.defaults();
         private boolean adaptiveRouting;
         private boolean trimming;
         private boolean sameHashSeed;
@@ -133,8 +134,8 @@ public record FabricConfig(
             return this;
         }
 
-        public Builder pfc(Pfc value) {
-            pfc = value;
+        public Builder flowControl(FlowControl value) {
+            flowControl = value;
             return this;
         }
 
@@ -162,7 +163,7 @@ public record FabricConfig(
                     switchBufferBytes,
                     marking,
                     classes,
-                    pfc,
+                    flowControl,
                     adaptiveRouting,
                     trimming,
                     sameHashSeed);

@@ -8,9 +8,12 @@ interface LosslessControl {
     /** A packet that had come over a link leaves the switch, or is dropped there. */
     void release(long nowPs, Port in, int trafficClass, int bytes);
 
+    /** A packet of the class starts on a link. */
+    void onSent(long nowPs, Port by, int trafficClass, int bytes);
+
     /** A frame of this control reached the far end of a port. True: its sender may send again. */
     boolean onFrame(long nowPs, Port by, int content);
 
-    /** A link went down: what was agreed on over it is void. */
-    void reset(Port in);
+    /** A link is up anew: nothing that was agreed on over it holds. */
+    void onLinkUp(long nowPs, Port in);
 }

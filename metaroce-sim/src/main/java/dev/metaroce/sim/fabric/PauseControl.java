@@ -24,11 +24,11 @@ final class PauseControl implements LosslessControl {
     /** By port. */
     private final long[] headroomBytes;
 
-    PauseControl(EventQueue events, Topology topology, FabricConfig config, Port[] ports) {
+    PauseControl(EventQueue events, Topology topology, FabricConfig config, Pfc pfc, Port[] ports) {
         this.events = events;
         this.topology = topology;
         this.ports = ports;
-        pfc = config.pfc();
+        this.pfc = pfc;
         classes = config.classes();
         usedBytes = new long[ports.length * classes.size()];
         headroomUsedBytes = new long[usedBytes.length];
@@ -176,7 +176,10 @@ final class PauseControl implements LosslessControl {
     }
 
     @Override
-    public void reset(Port in) {
+    public void onSent(long nowPs, Port by, int trafficClass, int bytes) {}
+
+    @Override
+    public void onLinkUp(long nowPs, Port in) {
         for (int c = 0; c < classes.size(); c++) {
             stopped[index(in, c)] = false;
         }

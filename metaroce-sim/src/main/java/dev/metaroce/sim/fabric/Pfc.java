@@ -13,10 +13,6 @@ import dev.metaroce.sim.ConfigException;
  * @param reserveBytes of each link and lossless class
  * @param headroomBytes of each link and lossless class; 0: what its link needs
  * @param resumeBytes the hysteresis
- * @param stuckAfterPs a port of a switch that is paused for so long is looked at: a circle of such
- *     ports that wait for each other is a deadlock; 0: never
- * @param drainStuck the watchdog: what waits at such a port is dropped, and what comes, until it
- *     may send again
  * @param checked false: headroom may be too small, to see what happens
  */
 public record Pfc(
@@ -25,7 +21,8 @@ public record Pfc(
         int resumeBytes,
         long stuckAfterPs,
         boolean drainStuck,
-        boolean checked) {
+        boolean checked)
+        implements FlowControl {
     /** On the wire, with preamble and gap. */
     static final int FRAME_BYTES = 84;
 

@@ -18,7 +18,7 @@ class DeadlockTest {
     private static final int RING = 7;
     private static final int PACKETS = 3_000;
 
-    private static FabricRig ring(Pfc pfc) {
+    private static FabricRig ring(FlowControl flowControl) {
         Topology.Builder builder = Topology.builder("ring", RING, 1);
         for (int i = 0; i < RING; i++) {
             builder.addSwitch("s" + i, 1, 0);
@@ -30,7 +30,7 @@ class DeadlockTest {
         FabricConfig config =
                 FabricConfig.defaults().toBuilder()
                         .classes(TrafficClass.weighted("storage", 1).asLossless().withAlpha(0.1))
-                        .pfc(pfc)
+                        .flowControl(flowControl)
                         .switchBufferBytes(300_000)
                         .build();
         FabricRig rig = new FabricRig(builder.build(), config);
@@ -45,6 +45,16 @@ class DeadlockTest {
     @Test
     void aCircleOfStoppedPortsIsFoundAndNamed() {
         FabricRig rig = ring(Pfc.defaults());
+        rig.run();
+
+        assertThat(rig.losses()).isZero();
+        assertThat(rig.arrivals.size()).isLessThan(RING * PACKETS);
+        assertThat(rig.fabric.deadlocks()).containsExactly("s0->s1->s2->s3->s4->s5->s6->s0");
+    }
+
+    @Test
+    void creditsCloseTheSameCircle() {
+        FabricRig rig = ring(Credits.defaults());
         rig.run();
 
         assertThat(rig.losses()).isZero();
@@ -74,7 +84,7 @@ class DeadlockTest {
                         FabricRig.star(9, 100 * GBPS, US),
                         FabricConfig.defaults().toBuilder()
                                 .classes(TrafficClass.weighted("storage", 1).asLossless())
-                                .pfc(new Pfc(4_096, 0, 3_072, US, false, true))
+                                .flowControl(new Pfc(4_096, 0, 3_072, US, false, true))
                                 .switchBufferBytes(1_000_000)
                                 .build());
         for (int i = 0; i < 1_000; i++) {

@@ -38,7 +38,7 @@ class FabricReportTest {
         FabricConfig config =
                 FabricConfig.defaults().toBuilder()
                         .classes(TrafficClass.weighted("storage", 1).asLossless())
-                        .pfc(Pfc.defaults().withHeadroom(4_352).unchecked())
+                        .flowControl(Pfc.defaults().withHeadroom(4_352).unchecked())
                         .switchBufferBytes(1_000_000)
                         .build();
         FabricRig rig = new FabricRig(FabricRig.star(17, 100 * GBPS, US), config);

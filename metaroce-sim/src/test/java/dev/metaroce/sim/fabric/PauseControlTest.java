@@ -23,7 +23,7 @@ class PauseControlTest {
     private static FabricConfig config(long buffer, Pfc pfc, TrafficClass... classes) {
         return FabricConfig.defaults().toBuilder()
                 .classes(classes)
-                .pfc(pfc)
+                .flowControl(pfc)
                 .switchBufferBytes(buffer)
                 .build();
     }
