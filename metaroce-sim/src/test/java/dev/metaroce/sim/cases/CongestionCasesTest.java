@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.metaroce.event.CounterId;
 import dev.metaroce.sim.fabric.FabricConfig;
+import dev.metaroce.sim.fabric.Marking;
 import dev.metaroce.sim.run.SimConfig;
 import dev.metaroce.transport.DeviceLimits;
 
@@ -21,7 +22,7 @@ class CongestionCasesTest {
     private static final long ROUND_TRIP_PS =
             4 * Net.US + 2 * PACKET_PS + 2 * Net.wirePs(Net.ACK_BYTES);
 
-    private static final int MARK_BYTES = FabricConfig.defaults().markFromBytes();
+    private static final int MARK_BYTES = FabricConfig.defaults().marking().fromBytes();
 
     /** What was seen of an incast. */
     private record Incast(double jain, double overBound, long lost, long belowMarkPs, long queue) {}
@@ -119,7 +120,7 @@ class CongestionCasesTest {
         net.simulation.addFlow(0, 1, 1L << 31, 0);
         net.runUntil(Net.MS);
         double line = net.rate(1, Net.MS);
-        net.simulation.fabric().markAll(3, true);
+        net.simulation.fabric().markFrom(3, 0);
         net.runUntil(12 * Net.MS);
 
         // The least: one packet per path and round trip; 5 us is the acknowledgement delay.
@@ -128,7 +129,7 @@ class CongestionCasesTest {
         for (int i = 0; i < 40; i++) {
             assertThat(net.rate(1, Net.MS)).isGreaterThan(0.9 * Math.min(least, line));
         }
-        net.simulation.fabric().markAll(3, false);
+        net.simulation.fabric().markFrom(3, MARK_BYTES);
         // Then a packet more per round trip and path.
         double packets = (double) roundTripPs / PACKET_PS / paths;
         net.runUntil(net.simulation.nowPs() + (long) ((packets + 2) * roundTripPs));
@@ -139,16 +140,11 @@ class CongestionCasesTest {
     @ValueSource(ints = {8, 32})
     @DisplayName("G04a: without any mark, loss and delay keep an incast going")
     void g04MarksNeverArrive(int senders) {
-        FabricConfig usual = FabricConfig.defaults();
         FabricConfig unmarked =
-                new FabricConfig(
-                        usual.overheadBytes(),
-                        usual.bufferBytesPer100G() / 8,
-                        usual.alpha(),
-                        Integer.MAX_VALUE,
-                        Integer.MAX_VALUE,
-                        1,
-                        false);
+                FabricConfig.defaults().toBuilder()
+                        .bufferBytesPer100G(64 << 10)
+                        .marking(Marking.step(Integer.MAX_VALUE))
+                        .build();
         Net net =
                 new Net(
                         Net.star(senders + 1, 1, Net.RATE, Net.US),
@@ -171,7 +167,7 @@ class CongestionCasesTest {
     void g04MarksOnTheFirstPacket(int paths) {
         DeviceLimits limits = Net.withoutHints().maxPaths(paths).build();
         Net net = new Net(1, Net.star(2, 1, Net.RATE, 12 * Net.US), limits);
-        net.simulation.fabric().markAll(3, true);
+        net.simulation.fabric().markFrom(3, 0);
         long tookPs = net.timePs(0, 1, 1 << 20);
 
         long roundTripPs = ROUND_TRIP_PS + 44 * Net.US;
