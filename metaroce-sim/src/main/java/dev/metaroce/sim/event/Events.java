@@ -26,6 +26,18 @@ public final class Events {
     /** A sample of the time series is due. */
     public static final int SAMPLE = 7;
 
+    /** A frame of flow control, which says (b), reaches the far end of a port (a). */
+    public static final int FLOW_CONTROL = 16;
+
+    /** A port (a) may have been stopped for long in a traffic class (b). */
+    public static final int STUCK = 17;
+
+    /** The NIC of a host has a packet (b) at a port (a). */
+    public static final int NIC_SEND = 18;
+
+    /** The NIC of a host (a) may make more packets. */
+    public static final int NIC_FREE = 19;
+
     /** Largest value of either number. */
     public static final int NUMBER_MAX = (1 << 28) - 1;
 

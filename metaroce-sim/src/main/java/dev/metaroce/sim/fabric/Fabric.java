@@ -1,13 +1,18 @@
 package dev.metaroce.sim.fabric;
 
+import dev.metaroce.sim.ConfigException;
 import dev.metaroce.sim.event.EventQueue;
 import dev.metaroce.sim.event.Events;
 import dev.metaroce.sim.topology.Routes;
 import dev.metaroce.sim.topology.Topology;
+import dev.metaroce.util.Invariant;
 import dev.metaroce.util.Rng;
 import dev.metaroce.wire.PacketMemory;
 
 import org.jspecify.annotations.Nullable;
+
+import java.util.ArrayList;
+import java.util.List;
 
 /**
  * The network: output-queued switches, store and forward, joined by links. A packet costs one event
@@ -29,10 +34,25 @@ public final class Fabric {
     private final Routes routes;
     private final FabricConfig config;
     private final Packets packets;
+    private final int dataClass;
+    private final int controlClass;
+
+    /** By class. */
+    private final double[] alphas;
+
+    private final boolean[] ecn;
+    private final boolean[] lossless;
+
+    /** Null when no class is lossless. */
+    private final @Nullable LosslessControl control;
+
+    private final DeadlockFinder deadlocks;
     private final Port[] ports;
     private final @Nullable Switch[] switches;
     private final int hostCount;
     private final Hosts hosts;
+    private long watchdogs;
+    private final List<LinkChange> plan = new ArrayList<>();
     private final Rng marking;
 
     /**
@@ -52,6 +72,15 @@ public final class Fabric {
         this.config = config;
         this.hosts = hosts;
         packets = new Packets(largestStoredBytes);
+        dataClass = config.classOf(true);
+        controlClass = config.classOf(false);
+        alphas = config.classes().stream().mapToDouble(TrafficClass::alpha).toArray();
+        ecn = new boolean[alphas.length];
+        lossless = new boolean[alphas.length];
+        for (int c = 0; c < ecn.length; c++) {
+            ecn[c] = config.classes().get(c).ecn();
+            lossless[c] = config.classes().get(c).lossless();
+        }
         hostCount = topology.hosts();
         switches = new Switch[topology.nodes()];
         marking = rng.fork("marking");
@@ -68,10 +97,19 @@ public final class Fabric {
             ports[2 * link + 1] =
                     port(2 * link + 1, a, bt, topology.rateBaBitsPerSecond(link), link);
         }
+        control = config.hasLossless() ? control() : null;
+        deadlocks = new DeadlockFinder(topology, routes, ports, packets);
+    }
+
+    private LosslessControl control() {
+        return switch (config.flowControl()) {
+            case Pfc pfc -> new PauseControl(events, topology, config, pfc, ports);
+            case Credits credits -> new CreditControl(events, topology, config, credits, ports);
+        };
     }
 
     private Port port(int id, int to, @Nullable Switch owner, long rate, int link) {
-        if (owner != null) {
+        if (owner != null && config.switchBufferBytes() == 0) {
             owner.bufferBytes += (long) (config.bufferBytesPer100G() * (rate / 100e9));
         }
         return new Port(id, to, owner, rate, topology.delayPs(link), config);
@@ -84,7 +122,8 @@ public final class Fabric {
         Switch known = switches[node];
         if (known == null) {
             long seed = config.sameHashSeed() ? common : seeds.nextLong();
-            known = new Switch(node, plane, seed, config.alpha());
+            known = new Switch(node, plane, seed);
+            known.bufferBytes = config.switchBufferBytes();
             switches[node] = known;
         }
         return known;
@@ -118,16 +157,33 @@ public final class Fabric {
             int datagramBytes,
             int storedBytes,
             boolean ect) {
+        int wireBytes = datagramBytes + config.overheadBytes();
+        Invariant.check(
+                control == null || wireBytes <= config.mtuBytes(),
+                "headroom is for packets as large as this",
+                wireBytes,
+                config.mtuBytes());
         int packet = packets.take(storedBytes);
         int row = Packets.row(packet);
         int[] rows = packets.rows;
-        rows[row + Packets.WIRE_BYTES] = datagramBytes + config.overheadBytes();
+        rows[row + Packets.WIRE_BYTES] = wireBytes;
         rows[row + Packets.DESTINATION] = destination;
         rows[row + Packets.SOURCE] = source;
         rows[row + Packets.FLOW_HASH] = flowHash;
         rows[row + Packets.ELIDED_BYTES] = datagramBytes - storedBytes;
         rows[row + Packets.FLAGS] = ect ? Packets.ECT : 0;
+        rows[row + Packets.TRAFFIC_CLASS] = ect ? dataClass : controlClass;
         return packet;
+    }
+
+    /** Puts a packet into another class than it has by itself, before it is enqueued. */
+    public void classify(int packet, int trafficClass) {
+        Invariant.check(
+                trafficClass >= 0 && trafficClass < alphas.length,
+                "the class exists",
+                trafficClass,
+                alphas.length);
+        packets.set(packet, Packets.TRAFFIC_CLASS, trafficClass);
     }
 
     public PacketMemory memory(int packet) {
@@ -140,6 +196,11 @@ public final class Fabric {
 
     public int source(int packet) {
         return packets.get(packet, Packets.SOURCE);
+    }
+
+    /** Bytes that the packet takes on a wire. */
+    public int wireBytes(int packet) {
+        return packets.get(packet, Packets.WIRE_BYTES);
     }
 
     /** Bytes of the UDP payload. */
@@ -175,30 +236,38 @@ public final class Fabric {
     /** A packet reached the far end of a port. */
     public void onArrive(long nowPs, int port, int packet) {
         Port p = ports[port];
-        if (p.down || p.downAtPs > nowPs - p.delayPs) {
-            p.lost++;
-            packets.give(packet);
+        if (nowPs <= p.lostUntilPs) {
+            lose(p, packet, LossReason.LINK_DOWN);
             return;
         }
         if (p.toNode < hostCount) {
             hosts.onArrival(p.toNode, port, packet);
             return;
         }
-        int out = nextPort(p.toNode, packet);
+        packets.set(packet, Packets.IN_PORT, port);
+        int out = nextPort(nowPs, p.toNode, packet);
         if (out == Port.NONE) {
-            p.lost++;
-            packets.give(packet);
+            lose(p, packet, LossReason.NO_ROUTE);
         } else {
             enqueue(nowPs, out, packet);
         }
     }
 
-    private int nextPort(int node, int packet) {
+    private int nextPort(long nowPs, int node, int packet) {
+        int destination = packets.get(packet, Packets.DESTINATION);
+        int hashed = hashedWay(node, destination, packets.get(packet, Packets.FLOW_HASH));
+        return config.adaptiveRouting() && hashed != Port.NONE
+                ? leastLoaded(nowPs, node, destination, hashed)
+                : hashed;
+    }
+
+    /** The port of a switch that packets of a flow take; {@link Port#NONE} when none leads on. */
+    int hashedWay(int node, int destination, int flowHash) {
         Switch s = switches[node];
         if (s == null) {
             return Port.NONE;
         }
-        int[] ways = routes.nextPorts(node, packets.get(packet, Packets.DESTINATION), s.plane);
+        int[] ways = routes.nextPorts(node, destination, s.plane);
         int up = 0;
         for (int way : ways) {
             up += ports[way].down ? 0 : 1;
@@ -206,7 +275,7 @@ public final class Fabric {
         if (up == 0) {
             return Port.NONE;
         }
-        int choice = s.choose(packets.get(packet, Packets.FLOW_HASH), up);
+        int choice = s.choose(flowHash, up);
         if (up == ways.length) {
             return ways[choice];
         }
@@ -218,22 +287,100 @@ public final class Fabric {
         return Port.NONE;
     }
 
+    /** The way whose port will be free first; of several such, that of the hash. */
+    private int leastLoaded(long nowPs, int node, int destination, int hashed) {
+        int best = hashed;
+        double bestWaitPs = ports[hashed].waitPs(nowPs);
+        for (int way : routes.nextPorts(node, destination, topology.planeOfSwitch(node))) {
+            double waitPs = ports[way].waitPs(nowPs);
+            if (!ports[way].down && waitPs < bestWaitPs) {
+                best = way;
+                bestWaitPs = waitPs;
+            }
+        }
+        return best;
+    }
+
     /** Gives a packet to a port; it is sent, waits, or is dropped. */
     public void enqueue(long nowPs, int port, int packet) {
         Port p = ports[port];
-        int bytes = packets.get(packet, Packets.WIRE_BYTES);
-        Switch owner = p.owner;
-        if (p.down || (owner != null && !owner.admits(p.queueBytes(), bytes))) {
-            p.drops++;
-            packets.give(packet);
+        if (p.down) {
+            lose(p, packet, LossReason.LINK_DOWN);
             return;
         }
-        if (owner != null) {
-            owner.take(bytes);
-            mark(p, packet);
+        Switch owner = p.owner;
+        if (owner != null && !enter(nowPs, p, owner, packet)) {
+            return;
         }
         p.append(packets, packet);
-        if (p.armed) {
+        kick(nowPs, p);
+    }
+
+    /** Finds room in the switch for a packet, which may be marked, or trims or loses it. */
+    private boolean enter(long nowPs, Port p, Switch owner, int packet) {
+        int trafficClass = packets.get(packet, Packets.TRAFFIC_CLASS);
+        long ahead = p.queue(trafficClass).bytes();
+        LossReason refused = refusal(nowPs, p, owner, ahead, packet);
+        if (refused == null) {
+            if (ahead >= p.markFromBytes && ecn[trafficClass]) {
+                mark(p, ahead, packet);
+            }
+            return true;
+        }
+        if (refused == LossReason.QUEUE_FULL && config.trimming() && trafficClass != controlClass) {
+            trim(p, packet);
+            return enter(nowPs, p, owner, packet);
+        }
+        lose(p, packet, refused);
+        return false;
+    }
+
+    private void trim(Port p, int packet) {
+        p.countLoss(LossReason.TRIMMED);
+        packets.cut(packet, config.overheadBytes());
+        packets.set(packet, Packets.TRAFFIC_CLASS, controlClass);
+        // What is left must not pass for a whole packet without payload.
+        corrupt(packet);
+    }
+
+    /** Takes room for a packet; when there is none, the reason. */
+    private @Nullable LossReason refusal(long nowPs, Port p, Switch owner, long ahead, int packet) {
+        int trafficClass = packets.get(packet, Packets.TRAFFIC_CLASS);
+        int bytes = packets.get(packet, Packets.WIRE_BYTES);
+        if (control != null && lossless[trafficClass]) {
+            if (p.scheduler != null && p.scheduler.isDraining(trafficClass)) {
+                return LossReason.WATCHDOG;
+            }
+            Port in = ports[packets.get(packet, Packets.IN_PORT)];
+            return control.admit(nowPs, in, trafficClass, bytes) ? null : LossReason.LOSSLESS;
+        }
+        if (!owner.admits(ahead, bytes, alphas[trafficClass])) {
+            return LossReason.QUEUE_FULL;
+        }
+        owner.take(bytes);
+        return null;
+    }
+
+    /** A packet is no longer in the buffer of a switch. */
+    private void release(long nowPs, Port p, int packet) {
+        Switch owner = p.owner;
+        if (owner == null) {
+            return;
+        }
+        int trafficClass = packets.get(packet, Packets.TRAFFIC_CLASS);
+        int bytes = packets.get(packet, Packets.WIRE_BYTES);
+        if (control != null && lossless[trafficClass]) {
+            Port in = ports[packets.get(packet, Packets.IN_PORT)];
+            control.release(nowPs, in, trafficClass, bytes);
+        } else {
+            owner.usedBytes -= bytes;
+        }
+    }
+
+    /** Sends what may be sent, now or when the port will be free. */
+    private void kick(long nowPs, Port p) {
+        if (p.armed || !p.hasNext()) {
+            // An event may be due at this very time: that one starts the packet, and only that.
             return;
         }
         if (p.freeAtPs <= nowPs) {
@@ -243,19 +390,25 @@ public final class Fabric {
         }
     }
 
-    private void mark(Port p, int packet) {
-        long queue = p.queueBytes();
-        if (queue < p.markFromBytes || !packets.has(packet, Packets.ECT)) {
+    private void mark(Port p, long ahead, int packet) {
+        if (!packets.has(packet, Packets.ECT)) {
             return;
         }
-        if (queue < p.markAllBytes) {
-            double part = (double) (queue - p.markFromBytes) / (p.markAllBytes - p.markFromBytes);
-            if (!marking.chance(part * config.markProbabilityMax())) {
+        if (ahead < p.markAllBytes) {
+            double part = (double) (ahead - p.markFromBytes) / (p.markAllBytes - p.markFromBytes);
+            if (!marking.chance(part * config.marking().probabilityMax())) {
                 return;
             }
         }
         packets.flag(packet, Packets.CE);
         p.marks++;
+    }
+
+    private void lose(Port p, int packet, LossReason reason) {
+        if (!packets.has(packet, Packets.TRIMMED)) {
+            p.countLoss(reason);
+        }
+        packets.give(packet);
     }
 
     private void arm(Port p) {
@@ -267,7 +420,10 @@ public final class Fabric {
     public void onPortFree(long nowPs, int port) {
         Port p = ports[port];
         p.armed = false;
-        if (!p.isEmpty()) {
+        if (p.freeAtPs > nowPs) {
+            // A frame of flow control went ahead.
+            arm(p);
+        } else if (p.hasNext()) {
             startNext(nowPs, p);
         } else if (p.owner == null) {
             hosts.onPortFree(sender(port), port);
@@ -282,14 +438,15 @@ public final class Fabric {
     private void startNext(long nowPs, Port p) {
         int packet = p.take(packets);
         int bytes = packets.get(packet, Packets.WIRE_BYTES);
-        if (p.owner != null) {
-            p.owner.usedBytes -= bytes;
-        }
         p.freeAtPs = nowPs + p.serializationPs(bytes);
+        release(nowPs, p, packet);
+        if (control != null && lossless[packets.get(packet, Packets.TRAFFIC_CLASS)]) {
+            control.onSent(nowPs, p, packets.get(packet, Packets.TRAFFIC_CLASS), bytes);
+        }
         p.txPackets++;
         p.txBytes += bytes;
         launch(p, packet);
-        if (!p.isEmpty() || p.owner == null) {
+        if (p.hasNext() || p.owner == null) {
             arm(p);
         }
     }
@@ -298,8 +455,7 @@ public final class Fabric {
         LinkFaults faults = p.faults;
         LinkFaults.Fate fate = faults == null ? LinkFaults.Fate.ARRIVES : faults.next();
         if (fate == LinkFaults.Fate.LOST) {
-            p.lost++;
-            packets.give(packet);
+            lose(p, packet, LossReason.WIRE);
             return;
         }
         if (fate == LinkFaults.Fate.CORRUPTED) {
@@ -308,11 +464,74 @@ public final class Fabric {
         events.add(p.freeAtPs + p.delayPs, Events.of(Events.ARRIVE, p.id, packet));
     }
 
-    /** Flips a bit that the checksum covers. */
+    /** Flips a bit that the checksum covers; never twice, which would heal the packet. */
     private void corrupt(int packet) {
+        if (packets.has(packet, Packets.CORRUPT)) {
+            return;
+        }
+        packets.flag(packet, Packets.CORRUPT);
         int at = packets.offset(packet) + 4;
         PacketMemory memory = packets.memory(packet);
         memory.put8(at, memory.u8(at) ^ 1);
+    }
+
+    /** Handles an event of any other kind. */
+    public void onEvent(long nowPs, long event) {
+        int a = Events.a(event);
+        switch (Events.kind(event)) {
+            case Events.LINK_CHANGE -> {
+                LinkChange change = plan.get(a);
+                setDown(nowPs, change.link(), change.down());
+            }
+            case Events.FLOW_CONTROL -> onFlowControl(nowPs, ports[a], Events.b(event));
+            case Events.STUCK -> onStuck(nowPs, ports[a], Events.b(event));
+            default -> throw new IllegalStateException("event " + event);
+        }
+    }
+
+    private void onFlowControl(long nowPs, Port by, int content) {
+        if (control != null && nowPs > by.lostUntilPs && control.onFrame(nowPs, by, content)) {
+            kick(nowPs, ports[by.id ^ 1]);
+        }
+    }
+
+    /** A port may have been stopped in a class for as long as is thought bad. */
+    private void onStuck(long nowPs, Port p, int trafficClass) {
+        long sincePs = nowPs - config.flowControl().stuckAfterPs();
+        Scheduler scheduler = p.scheduler;
+        if (scheduler == null || !scheduler.isPausedSince(trafficClass, sincePs)) {
+            return;
+        }
+        deadlocks.look(p, trafficClass, sincePs);
+        if (config.flowControl().drainStuck()) {
+            watchdogs++;
+            scheduler.drain(trafficClass);
+            while (!scheduler.queue(trafficClass).isEmpty()) {
+                int packet = scheduler.take(packets, trafficClass);
+                release(nowPs, p, packet);
+                lose(p, packet, LossReason.WATCHDOG);
+            }
+        }
+    }
+
+    /** Circles of ports that wait for each other, each as {@code a->b->c->a}. */
+    public List<String> deadlocks() {
+        return deadlocks.found();
+    }
+
+    /** How often the watchdog emptied a port that was stopped for too long. */
+    public long watchdogs() {
+        return watchdogs;
+    }
+
+    /** What happened so far at all ports. */
+    public FabricReport report(long nowPs) {
+        return FabricReport.of(this, topology, nowPs);
+    }
+
+    /** Counts how flows would spread over equal ways. */
+    public EcmpCensus census() {
+        return new EcmpCensus(this, topology, routes);
     }
 
     // Faults
@@ -322,23 +541,60 @@ public final class Fabric {
         ports[port].faults = new LinkFaults(rates, rng.fork("port " + port));
     }
 
+    /** Makes a port mark each packet that finds so many bytes before it; 0: every packet. */
+    public void markFrom(int port, long bytes) {
+        ports[port].markFromBytes = bytes;
+        ports[port].markAllBytes = bytes;
+    }
+
+    /** Plans link failures and repairs, none of them before now. */
+    public void plan(List<LinkChange> changes) {
+        for (LinkChange change : changes) {
+            if (change.link() < 0 || 2 * change.link() >= ports.length || change.atPs() < 0) {
+                throw new ConfigException(
+                        "%s: there are the links 0 to %d, and times from 0"
+                                .formatted(change, ports.length / 2 - 1));
+            }
+            events.add(change.atPs(), Events.of(Events.LINK_CHANGE, plan.size(), 0));
+            plan.add(change);
+        }
+    }
+
     /** Takes a link down, with all that waits for it and is on it, or up. */
     public void setDown(long nowPs, int link, boolean down) {
+        if (ports[2 * link].down == down) {
+            return;
+        }
         for (int port = 2 * link; port <= 2 * link + 1; port++) {
             Port p = ports[port];
             p.down = down;
-            if (!down) {
+            if (down) {
+                p.lostUntilPs = Math.max(nowPs, p.freeAtPs) + p.delayPs;
+            }
+        }
+        for (int port = 2 * link; port <= 2 * link + 1; port++) {
+            Port p = ports[port];
+            if (down) {
+                flush(nowPs, p);
                 continue;
             }
-            p.downAtPs = nowPs;
-            while (!p.isEmpty()) {
-                int packet = p.take(packets);
-                if (p.owner != null) {
-                    p.owner.usedBytes -= packets.get(packet, Packets.WIRE_BYTES);
-                }
-                p.lost++;
-                packets.give(packet);
+            if (control != null) {
+                control.onLinkUp(nowPs, p);
             }
+            if (p.owner == null) {
+                hosts.onPortFree(sender(port), port);
+            }
+        }
+    }
+
+    private void flush(long nowPs, Port p) {
+        if (p.scheduler != null) {
+            p.scheduler.resumeAll(nowPs);
+        }
+        while (!p.isEmpty()) {
+            int packet = p.take(packets);
+            release(nowPs, p, packet);
+            lose(p, packet, LossReason.LINK_DOWN);
         }
     }
 }

@@ -1,5 +1,6 @@
 package dev.metaroce.sim.fabric;
 
+import dev.metaroce.sim.ConfigException;
 import dev.metaroce.util.Rng;
 
 /**
@@ -23,8 +24,32 @@ public final class LinkFaults {
      */
     public record Rates(
             double loss, double corruption, double toBad, double toGood, double lossInBad) {
+        public Rates {
+            check("loss", loss);
+            check("corruption", corruption);
+            check("toBad", toBad);
+            check("toGood", toGood);
+            check("lossInBad", lossInBad);
+        }
+
+        private static void check(String name, double probability) {
+            if (!(probability >= 0 && probability <= 1)) {
+                throw new ConfigException(
+                        "link fault %s: %s is not from 0 to 1".formatted(name, probability));
+            }
+        }
+
         public static Rates ofLoss(double loss) {
             return new Rates(loss, 0, 0, 1, 0);
+        }
+
+        public static Rates ofCorruption(double corruption) {
+            return new Rates(0, corruption, 0, 1, 0);
+        }
+
+        /** Nothing is lost but in bursts, of which everything is. */
+        public static Rates ofBursts(double burstsPerPacket, double packetsPerBurst) {
+            return new Rates(0, 0, burstsPerPacket, 1 / packetsPerBurst, 1);
         }
     }
 

@@ -107,6 +107,15 @@ public final class Packets {
         rows[(packet << ROW_SHIFT) + FLAGS] |= flag;
     }
 
+    /** Leaves no more of the datagram than the first bytes of what is stored. */
+    void cut(int packet, int overheadBytes) {
+        int stored = Math.min(get(packet, STORED_BYTES), SMALL_BYTES);
+        set(packet, STORED_BYTES, stored);
+        set(packet, ELIDED_BYTES, 0);
+        set(packet, WIRE_BYTES, stored + overheadBytes);
+        flag(packet, TRIMMED);
+    }
+
     PacketMemory memory(int packet) {
         int slot = get(packet, SLOT);
         return (slot & LARGE) == 0 ? small.memory(slot) : large.memory(slot & ~LARGE);

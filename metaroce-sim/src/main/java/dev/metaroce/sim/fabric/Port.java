@@ -3,12 +3,12 @@ package dev.metaroce.sim.fabric;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One direction of a link: the queue of the sending node and the wire behind it. Owned by the
- * simulation's thread.
+ * One direction of a link: the queue of the sending node and the wire behind it. Unless there are
+ * traffic classes the port is its own queue. Owned by the simulation's thread.
  */
-public final class Port {
-    static final int NONE = -1;
+public final class Port extends PacketQueue {
     private static final long PS_PER_SECOND = 1_000_000_000_000L;
+    private static final long[] NO_LOSSES = {};
 
     final int id;
     final int toNode;
@@ -29,25 +29,22 @@ public final class Port {
 
     boolean down;
 
-    /** When the link went down last. */
-    long downAtPs = Long.MIN_VALUE;
+    /** What arrives up to this time was on the wire when the link went down. */
+    long lostUntilPs = Long.MIN_VALUE;
 
     @Nullable LinkFaults faults;
 
-    private int head = NONE;
-    private int tail = NONE;
-    private long queueBytes;
-    private int queuePackets;
-    final long markFromBytes;
-    final long markAllBytes;
+    /** The queues by class; null when there is but one lossy class. */
+    final @Nullable Scheduler scheduler;
+
+    long markFromBytes;
+    long markAllBytes;
 
     // For reports
     long txPackets;
     long txBytes;
-    long drops;
-    long lost;
     long marks;
-    long queueBytesMax;
+    private long[] losses = NO_LOSSES;
 
     Port(
             int id,
@@ -63,9 +60,10 @@ public final class Port {
         this.delayPs = delayPs;
         boolean exact = 8 * PS_PER_SECOND % rateBitsPerSecond == 0;
         psPerByte = exact ? 8 * PS_PER_SECOND / rateBitsPerSecond : 0;
-        double scale = rateBitsPerSecond / 100e9;
-        markFromBytes = (long) (config.markFromBytes() * scale);
-        markAllBytes = (long) (config.markAllBytes() * scale);
+        scheduler = config.isPlain() ? null : new Scheduler(config.classes());
+        Marking marking = config.marking();
+        markFromBytes = marking.bytes(marking.fromBytes(), rateBitsPerSecond);
+        markAllBytes = marking.bytes(marking.allBytes(), rateBitsPerSecond);
     }
 
     /** Time that the next packet of so many bytes takes on the wire; keeps what is rounded off. */
@@ -78,42 +76,109 @@ public final class Port {
         return work / rateBitsPerSecond;
     }
 
+    public long rateBitsPerSecond() {
+        return rateBitsPerSecond;
+    }
+
+    /** How long a packet that comes now would have to wait, roughly. */
+    double waitPs(long nowPs) {
+        double queuePs = queueBytes() * 8.0 * PS_PER_SECOND / rateBitsPerSecond;
+        return Math.max(0, freeAtPs - nowPs) + queuePs;
+    }
+
+    // The queue
+
+    @Override
     boolean isEmpty() {
-        return head == NONE;
+        return scheduler == null ? super.isEmpty() : scheduler.isEmpty();
+    }
+
+    /** True when a packet waits that may be sent. */
+    boolean hasNext() {
+        return scheduler == null ? !super.isEmpty() : scheduler.hasNext();
+    }
+
+    @Override
+    void append(Packets packets, int packet) {
+        if (scheduler == null) {
+            super.append(packets, packet);
+        } else {
+            scheduler.append(packets, packet);
+        }
+    }
+
+    @Override
+    int take(Packets packets) {
+        return scheduler == null ? super.take(packets) : scheduler.take(packets);
+    }
+
+    /** The queue that packets of a class wait in. */
+    PacketQueue queue(int trafficClass) {
+        return scheduler == null ? this : scheduler.queue(trafficClass);
     }
 
     /** Bytes waiting, without the packet being sent. */
     public long queueBytes() {
-        return queueBytes;
+        return scheduler == null ? bytes() : scheduler.bytes();
     }
 
-    int queuePackets() {
-        return queuePackets;
+    /** Longest queue so far, in bytes. */
+    public long queueBytesMax() {
+        return scheduler == null ? bytesMax() : scheduler.bytesMax();
     }
 
-    void append(Packets packets, int packet) {
-        int bytes = packets.get(packet, Packets.WIRE_BYTES);
-        packets.set(packet, Packets.NEXT, NONE);
-        if (tail == NONE) {
-            head = packet;
-        } else {
-            packets.set(tail, Packets.NEXT, packet);
+    // What happened
+
+    /** Packets that left on the wire so far. */
+    public long txPackets() {
+        return txPackets;
+    }
+
+    /** Bytes that left on the wire so far, with all that a packet has there. */
+    public long txBytes() {
+        return txBytes;
+    }
+
+    /** Packets marked "congestion experienced". */
+    public long marks() {
+        return marks;
+    }
+
+    /** Packets that came to this port, and did not get on for the reason given. */
+    public long losses(LossReason reason) {
+        return losses.length == 0 ? 0 : losses[reason.ordinal()];
+    }
+
+    /** Packets dropped at the queue. */
+    public long drops() {
+        return losses(LossReason.QUEUE_FULL)
+                + losses(LossReason.LOSSLESS)
+                + losses(LossReason.WATCHDOG);
+    }
+
+    /** How often flow control stopped a class of this port. */
+    public long pauses() {
+        return scheduler == null ? 0 : scheduler.pauses();
+    }
+
+    /** For how long flow control stopped classes of this port, in all; ended stops only. */
+    public long pausedPs() {
+        return scheduler == null ? 0 : scheduler.pausedPs();
+    }
+
+    /** Packets that were lost for any other reason. */
+    public long lost() {
+        long sum = 0;
+        for (long n : losses) {
+            sum += n;
         }
-        tail = packet;
-        queueBytes += bytes;
-        queuePackets++;
-        queueBytesMax = Math.max(queueBytesMax, queueBytes);
+        return sum - drops();
     }
 
-    /** Takes the packet to be sent next, or {@link #NONE}. */
-    int take(Packets packets) {
-        int packet = head;
-        if (packet != NONE) {
-            head = packets.get(packet, Packets.NEXT);
-            tail = head == NONE ? NONE : tail;
-            queueBytes -= packets.get(packet, Packets.WIRE_BYTES);
-            queuePackets--;
+    void countLoss(LossReason reason) {
+        if (losses.length == 0) {
+            losses = new long[LossReason.values().length];
         }
-        return packet;
+        losses[reason.ordinal()]++;
     }
 }

@@ -8,25 +8,23 @@ final class Switch {
     /** Makes this switch choose otherwise than others among equal ways. */
     final long hashSeed;
 
-    final double alpha;
     long bufferBytes;
     long usedBytes;
     long usedBytesMax;
 
-    Switch(int node, int plane, long hashSeed, double alpha) {
+    Switch(int node, int plane, long hashSeed) {
         this.node = node;
         this.plane = plane;
         this.hashSeed = hashSeed;
-        this.alpha = alpha;
     }
 
     /** True when a queue that holds {@code queueBytes} may take a packet. */
-    boolean admits(long queueBytes, int bytes) {
+    boolean admits(long queueBytes, int bytes, double alpha) {
         long left = bufferBytes - usedBytes;
         return bytes <= left && queueBytes + bytes <= alpha * left;
     }
 
-    void take(int bytes) {
+    void take(long bytes) {
         usedBytes += bytes;
         usedBytesMax = Math.max(usedBytesMax, usedBytes);
     }

@@ -8,9 +8,15 @@ import dev.metaroce.transport.DeviceLimits;
  *
  * @param seed of everything random
  * @param limits of every engine
+ * @param nic of every host
  */
-public record SimConfig(long seed, DeviceLimits limits, FabricConfig fabric) {
+public record SimConfig(long seed, DeviceLimits limits, FabricConfig fabric, NicModel nic) {
     private static final long US = 1_000;
+
+    /** With NICs that take no time. */
+    public SimConfig(long seed, DeviceLimits limits, FabricConfig fabric) {
+        this(seed, limits, fabric, NicModel.NONE);
+    }
 
     /** Limits of an endpoint in a data centre, as fast as hardware. */
     public static DeviceLimits limits(long inboundRateBitsPerSecond) {

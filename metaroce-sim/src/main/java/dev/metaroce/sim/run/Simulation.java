@@ -2,14 +2,18 @@ package dev.metaroce.sim.run;
 
 import dev.metaroce.engine.Engine;
 import dev.metaroce.event.EventSink;
+import dev.metaroce.sim.ConfigException;
 import dev.metaroce.sim.event.EventQueue;
 import dev.metaroce.sim.event.Events;
+import dev.metaroce.sim.fabric.EcmpCensus;
 import dev.metaroce.sim.fabric.Fabric;
 import dev.metaroce.sim.topology.Routes;
 import dev.metaroce.sim.topology.Topology;
 import dev.metaroce.util.Rng;
 import dev.metaroce.wire.PacketMemory;
 import dev.metaroce.wire.TxBatch;
+
+import org.jspecify.annotations.Nullable;
 
 import java.util.function.Consumer;
 
@@ -20,10 +24,17 @@ import java.util.function.Consumer;
 public final class Simulation implements Fabric.Hosts {
     private static final int PS_PER_NS = 1_000;
 
+    /** 100 days; the clock of a simulation ends after 106. */
+    private static final long START_MAX_PS = 100L * 24 * 3600 * 1_000_000_000_000L;
+
     /** Packets an engine makes at a time: few, so that what it sends next is chosen late. */
     private static final int BATCH_PACKETS = 4;
 
     private static final int LARGEST_ANSWER_BYTES = 1024;
+
+    /** Room for all that a DATA packet has beside its payload. */
+    private static final int HEADERS = 128;
+
     private static final long HASH_PRIME = 0x9E37_79B9_7F4A_7C15L;
 
     private final EventQueue events = new EventQueue();
@@ -32,6 +43,10 @@ public final class Simulation implements Fabric.Hosts {
     private final Flows flows = new Flows();
     private final Host[] hosts;
     private final int[][] hostPorts;
+
+    /** Null when NICs take no time. */
+    private final @Nullable Nics nics;
+
     private final TxBatch batch;
     private final Consumer<TxBatch> toNic = this::toNic;
     private Host sending;
@@ -49,11 +64,13 @@ public final class Simulation implements Fabric.Hosts {
                         events,
                         topology,
                         routes,
-                        config.fabric(),
+                        config.fabric().toBuilder()
+                                .mtuBytesAtLeast(config.fabric().overheadBytes() + mtu + HEADERS)
+                                .build(),
                         LARGEST_ANSWER_BYTES,
                         rng.fork("fabric"),
                         this);
-        int batchBytes = BATCH_PACKETS * (mtu + 128) + LARGEST_ANSWER_BYTES;
+        int batchBytes = BATCH_PACKETS * (mtu + HEADERS) + LARGEST_ANSWER_BYTES;
         batch = new TxBatch(new PacketMemory(batchBytes), BATCH_PACKETS, 1, true);
         hosts = new Host[topology.hosts()];
         hostPorts = new int[hosts.length][];
@@ -63,6 +80,8 @@ public final class Simulation implements Fabric.Hosts {
             hostPorts[i] = routes.ports(i);
         }
         sending = hosts[0];
+        boolean quick = config.nic().equals(NicModel.NONE);
+        nics = quick ? null : new Nics(config.nic(), events, fabric, hostPorts);
     }
 
     Host host(int number) {
@@ -81,8 +100,37 @@ public final class Simulation implements Fabric.Hosts {
         return hosts[host].engine;
     }
 
+    /** How the flows added so far spread over equal ways when each uses so many routes. */
+    public EcmpCensus census(int routesPerFlow) {
+        EcmpCensus census = fabric.census();
+        for (int flow = 0; flow < flows.count(); flow++) {
+            int source = flows.source(flow);
+            int destination = flows.destination(flow);
+            for (int route = 0; route < routesPerFlow; route++) {
+                int hash = flowHash(source, destination, hosts[source].firstPort + route);
+                census.add(portFor(source, route), destination, hash);
+            }
+        }
+        return census;
+    }
+
+    /** How often a NIC had the receive context that it needed. */
+    public long contextHits(int host) {
+        return nics == null ? 0 : nics.hits(host);
+    }
+
+    /** How often a NIC had to fetch a receive context. */
+    public long contextMisses(int host) {
+        return nics == null ? 0 : nics.misses(host);
+    }
+
     public long nowPs() {
         return nowPs;
+    }
+
+    /** When the next event happens; Long.MAX_VALUE when there is none. */
+    public long nextEventPs() {
+        return events.nextTimePs();
     }
 
     public long eventCount() {
@@ -94,8 +142,17 @@ public final class Simulation implements Fabric.Hosts {
         return traceHash;
     }
 
-    /** Adds a flow that starts at {@code atPs}; returns its number. */
+    /**
+     * Adds a flow that starts at {@code atPs}; returns its number.
+     *
+     * @throws ConfigException when that is past, or so late that times could wrap
+     */
     public int addFlow(int source, int destination, long bytes, long atPs) {
+        if (atPs < nowPs || atPs > START_MAX_PS) {
+            throw new ConfigException(
+                    "a flow that starts at %d ps: it is %d ps, and %d ps (100 days) is the end"
+                            .formatted(atPs, nowPs, START_MAX_PS));
+        }
         int flow = flows.add(source, destination, bytes, atPs);
         events.add(atPs, Events.of(Events.FLOW_START, flow, 0));
         return flow;
@@ -128,7 +185,15 @@ public final class Simulation implements Fabric.Hosts {
                 source.start(flows, a, hosts[flows.destination(a)]);
                 afterTurn(source);
             }
-            default -> throw new IllegalStateException("event " + event);
+            case Events.RECEIVED -> deliver(a, Events.b(event));
+            case Events.NIC_SEND -> fabric.enqueue(nowPs, a, Events.b(event));
+            case Events.NIC_FREE -> {
+                if (nics != null) {
+                    nics.onFree(a);
+                }
+                afterTurn(hosts[a]);
+            }
+            default -> fabric.onEvent(nowPs, event);
         }
     }
 
@@ -150,6 +215,14 @@ public final class Simulation implements Fabric.Hosts {
 
     @Override
     public void onArrival(int host, int port, int packet) {
+        if (nics == null) {
+            deliver(host, packet);
+        } else {
+            nics.receive(nowPs, host, packet);
+        }
+    }
+
+    private void deliver(int host, int packet) {
         Host to = hosts[host];
         PacketMemory memory = fabric.memory(packet);
         memory.elide(fabric.elidedBytes(packet));
@@ -186,10 +259,13 @@ public final class Simulation implements Fabric.Hosts {
     /** The NIC takes packets from the engine while it has a port with nothing to send. */
     private void pull(Host host) {
         sending = host;
-        while (hasIdlePort(host.number)) {
+        while (nics == null ? hasIdlePort(host.number) : nics.mayTake(nowPs, host.number)) {
             if (host.engine.transmit(nowNs(), batch, toNic) == 0) {
                 return;
             }
+        }
+        if (nics != null) {
+            nics.wakeWhenFree(nowPs, host.number);
         }
     }
 
@@ -218,7 +294,12 @@ public final class Simulation implements Fabric.Hosts {
                             stored,
                             from.ect(run));
             copy(from, run, elided, fabric.memory(packet), fabric.offset(packet));
-            fabric.enqueue(nowPs, portFor(sending.number, route), packet);
+            int port = portFor(sending.number, route);
+            if (nics == null) {
+                fabric.enqueue(nowPs, port, packet);
+            } else {
+                nics.send(nowPs, sending.number, port, packet);
+            }
         }
     }
 
