@@ -5,7 +5,7 @@ final class BucketLoad {
     /** With more different times than this about an event, sorting is what costs. */
     private static final int MANY = 8;
 
-    private static final int WANTED = 4;
+    static final int WANTED = 4;
 
     private int events;
     private int opened;
@@ -29,7 +29,7 @@ final class BucketLoad {
     /**
      * @param distance from the bucket opened before, at least 1
      */
-    void add(int distance, int count, int distinctTimes) {
+    void add(long distance, int count, int distinctTimes) {
         events += count;
         opened++;
         skippedBits += bits(distance);
@@ -42,7 +42,7 @@ final class BucketLoad {
         // About an average event, not in an average bucket: where the events are is what counts.
         double distinct = (double) distinctCompany / events;
         if (distinct > MANY) {
-            return -bits((int) (distinct / WANTED));
+            return -bits((long) (distinct / WANTED));
         }
         if (distinct > 2.5 && company > (long) MANY * events) {
             return -1;
@@ -55,7 +55,7 @@ final class BucketLoad {
     }
 
     /** Floor of the binary logarithm. */
-    static int bits(int value) {
-        return Integer.SIZE - 1 - Integer.numberOfLeadingZeros(value);
+    static int bits(long value) {
+        return Long.SIZE - 1 - Long.numberOfLeadingZeros(value);
     }
 }

@@ -4,10 +4,14 @@ import java.util.Arrays;
 
 /**
  * The events of the bucket that is open, sorted. What is added to it finds its place from the end,
- * when that is near; else it goes to a heap. What is sorted comes before what is in the heap at the
- * same time, since it was added before: while there is something in the heap, all goes there.
+ * when that is near; else it goes to a heap. At one time, what is sorted was added before what is
+ * in the heap and comes first: an event went to the heap because there are many later ones here,
+ * which stay until it is taken, and so any other of its time goes there too.
  */
 final class DueEvents {
+    /** Events that are sorted in registers. */
+    static final int FEW = 7;
+
     private static final int INITIAL_EVENTS = 64;
     private static final int MAX_MOVED = 16;
 
@@ -19,12 +23,16 @@ final class DueEvents {
     private long[] scratch = sorted.clone();
     private int first;
     private int end;
+
+    /** As many as the heap says, at hand. */
+    private int inHeap;
+
     private int heaped;
     private long timePs;
     private long event;
 
     boolean isEmpty() {
-        return first == end && heap.size() == 0;
+        return first == end && inHeap == 0;
     }
 
     /** Time of the event taken last. */
@@ -39,7 +47,7 @@ final class DueEvents {
 
     /** Time of the first event; there must be one. */
     long earliestPs() {
-        if (heap.size() == 0) {
+        if (inHeap == 0) {
             return sorted[first];
         }
         return first == end ? heap.timePs() : Math.min(sorted[first], heap.timePs());
@@ -47,7 +55,7 @@ final class DueEvents {
 
     /** Takes the first event; there must be one. */
     void take() {
-        if (heap.size() == 0 || (first < end && sorted[first] <= heap.timePs())) {
+        if (inHeap == 0 || (first < end && sorted[first] <= heap.timePs())) {
             timePs = sorted[first];
             event = sorted[first + 1];
             first += 2;
@@ -55,12 +63,14 @@ final class DueEvents {
             timePs = heap.timePs();
             event = heap.event();
             heap.remove();
+            inHeap--;
         }
     }
 
     void add(long atPs, long what) {
-        if (heap.size() > 0 || !insert(atPs, what)) {
+        if (!insert(atPs, what)) {
             heap.add(atPs, what);
+            inHeap++;
             if (atPs > timePs) {
                 heaped++;
             }
@@ -111,27 +121,37 @@ final class DueEvents {
     /** Begins to count {@link #heaped()} again; returns how many events are in the heap. */
     int recountHeaped() {
         heaped = 0;
-        return heap.size();
+        return inHeap;
     }
 
-    /** Takes over a few events, times and events in turn, in any order; none may be here. */
+    /** Takes over up to {@value #FEW} events, times and events in turn; none may be here. */
     void fill(long[] from, int at, int fromEnd) {
-        first = 0;
+        // The place of each is found without a branch, for which way it goes cannot be predicted:
+        // it is the number of events with an earlier time, or with the same and added before. All
+        // places are in one long, 8 bits each.
         long[] to = sorted;
-        int filled = 0;
+        long places = 0;
+        int bit = 0;
         for (int i = at; i < fromEnd; i += 2) {
-            long time = from[i];
-            int place = filled;
-            while (place > 0 && to[place - 2] > time) {
-                to[place] = to[place - 2];
-                to[place + 1] = to[place - 1];
-                place -= 2;
+            long place = (i - at) / 2;
+            int otherBit = 0;
+            for (int other = at; other < i; other += 2) {
+                long isEarlier = (from[i] - from[other]) >>> (Long.SIZE - 1);
+                places += isEarlier << otherBit;
+                place -= isEarlier;
+                otherBit += Byte.SIZE;
             }
-            to[place] = time;
-            to[place + 1] = from[i + 1];
-            filled += 2;
+            places += place << bit;
+            bit += Byte.SIZE;
         }
-        end = filled;
+        for (int i = at; i < fromEnd; i += 2) {
+            int place = 2 * ((int) places & 0xFF);
+            to[place] = from[i];
+            to[place + 1] = from[i + 1];
+            places >>>= Byte.SIZE;
+        }
+        first = 0;
+        end = fromEnd - at;
     }
 
     /** Takes over a list of events that were added after those which are here. */
@@ -151,29 +171,26 @@ final class DueEvents {
             }
             block = next;
         }
-        if (scratch.length < sorted.length) {
-            scratch = new long[sorted.length];
-        }
-        while (!mergeRuns()) {
-            long[] merged = scratch;
-            scratch = sorted;
-            sorted = merged;
+        while (runEnd(0) < end) {
+            mergeRuns();
         }
     }
 
-    /** Merges every two neighbouring runs into scratch; true if all was one run already. */
-    private boolean mergeRuns() {
+    /** Merges every two neighbouring runs. */
+    private void mergeRuns() {
+        if (scratch.length < sorted.length) {
+            scratch = new long[sorted.length];
+        }
         int done = 0;
         while (done < end) {
             int middle = runEnd(done);
-            if (middle == end && done == 0) {
-                return true;
-            }
             int last = middle == end ? end : runEnd(middle);
             merge(done, middle, last);
             done = last;
         }
-        return false;
+        long[] merged = scratch;
+        scratch = sorted;
+        sorted = merged;
     }
 
     private int runEnd(int from) {
@@ -212,8 +229,11 @@ final class DueEvents {
         return (end - first) / 2;
     }
 
-    /** Different times among the events that were filled in. */
+    /** Different times among the events that were filled in; few events count as many. */
     int distinctTimes() {
+        if (count() <= FEW) {
+            return count();
+        }
         int distinct = 1;
         for (int i = first + 2; i < end; i += 2) {
             distinct += sorted[i] == sorted[i - 2] ? 0 : 1;
@@ -227,11 +247,12 @@ final class DueEvents {
         System.arraycopy(sorted, first, to, at, longs);
         first = end;
         int moved = at + longs;
-        while (heap.size() > 0) {
+        while (inHeap > 0) {
             to[moved] = heap.timePs();
             to[moved + 1] = heap.event();
             moved += 2;
             heap.remove();
+            inHeap--;
         }
         return moved;
     }

@@ -13,7 +13,7 @@ import java.util.Arrays;
  */
 final class EventLists {
     /** Longs in a block. */
-    static final int BLOCK = 16;
+    static final int BLOCK = 128;
 
     /** Where in a block the first event is. */
     static final int FIRST = 2;
@@ -21,9 +21,9 @@ final class EventLists {
     /** Events in a block. */
     static final int EVENTS = (BLOCK - FIRST) / 2;
 
-    private static final int COUNT_BITS = 4;
+    private static final int COUNT_BITS = 6;
     private static final int COUNT_MASK = (1 << COUNT_BITS) - 1;
-    private static final int INITIAL_BLOCKS = 64;
+    private static final int INITIAL_BLOCKS = 32;
 
     private long[] blocks = new long[INITIAL_BLOCKS * BLOCK];
     private int unused = BLOCK;

@@ -91,6 +91,7 @@ public final class EventQueue {
         if (load.events() >= checkEvents()) {
             changeWidth(load.widthChange());
         }
+        long before = open;
         int distance = near.distance(open + 1);
         if (distance < 0) {
             jump();
@@ -98,7 +99,7 @@ public final class EventQueue {
         }
         open += distance + 1;
         near.moveTo(open, due);
-        load.add(distance + 1, due.count(), due.distinctTimes());
+        load.add(open - before, due.count(), due.distinctTimes());
         extendWindow();
     }
 
@@ -146,7 +147,7 @@ public final class EventQueue {
     private void narrow() {
         int heap = due.recountHeaped();
         if (heap > CROWDED_HEAP) {
-            changeWidth(-BucketLoad.bits(heap));
+            changeWidth(-BucketLoad.bits(heap / BucketLoad.WANTED));
         }
     }
 
@@ -166,6 +167,11 @@ public final class EventQueue {
         for (int i = 0; i < end; i += 2) {
             place(all[i], all[i + 1]);
         }
+    }
+
+    /** Width of a bucket, which has no influence on what comes next, but on how soon. */
+    long bucketPs() {
+        return 1L << shift;
     }
 
     /** When the next event happens; Long.MAX_VALUE when there is none. */

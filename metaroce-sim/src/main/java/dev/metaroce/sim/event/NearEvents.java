@@ -16,7 +16,7 @@ final class NearEvents {
     private static final int BUCKET = 16;
 
     private static final int FIRST = 2;
-    private static final int EVENTS = (BUCKET - FIRST) / 2;
+    private static final int EVENTS = DueEvents.FEW;
     private static final int COUNT_BITS = 4;
     private static final int COUNT_MASK = (1 << COUNT_BITS) - 1;
 
@@ -45,8 +45,11 @@ final class NearEvents {
         to[entry] = atPs;
         to[entry + 1] = what;
         int word = slot / Long.SIZE;
-        full[word] |= 1L << slot;
-        fullWords |= 1L << word;
+        long before = full[word];
+        full[word] = before | 1L << slot;
+        if (before == 0) {
+            fullWords |= 1L << word;
+        }
     }
 
     /** How far the first bucket with events is from {@code bucket} on; -1 when there is none. */

@@ -87,6 +87,41 @@ class EventQueueTest {
         assertThat(queue.size()).isEqualTo(hosts);
     }
 
+    @ParameterizedTest
+    @ValueSource(longs = {100, 5_000, 1_000_000, 1_000_000_000_000L})
+    void bucketsAreAsWideAsAFewEventsNeed(long gapPs) {
+        hold(gapPs);
+
+        assertThat(queue.bucketPs()).isBetween(gapPs / 2, gapPs * 8);
+    }
+
+    @Test
+    void bucketsBecomeNarrowWhenEventsMeetInTheOneThatIsOpen() {
+        hold(1_000_000_000_000L);
+        while (queue.size() > 0) {
+            queue.next();
+        }
+        long widePs = queue.bucketPs();
+        long startPs = queue.timePs();
+
+        hold(1_000);
+
+        assertThat(queue.timePs() - startPs).isLessThan(widePs);
+        assertThat(queue.bucketPs()).isLessThan(widePs / 1_000);
+    }
+
+    /** A thousand events, {@code gapPs} from each other on the average. */
+    private void hold(long gapPs) {
+        int events = 1_000;
+        Rng rng = new Rng(3);
+        for (int i = 0; i < 50 * events; i++) {
+            if (queue.size() == events) {
+                queue.next();
+            }
+            queue.add(queue.timePs() + (long) (rng.nextDouble() * 2 * events * gapPs), i);
+        }
+    }
+
     @Test
     void queueInUseAllocatesNothing() {
         var threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
