@@ -163,7 +163,7 @@ public final class Fabric {
     /** True when the port could start a packet at once. */
     public boolean isIdle(int port, long nowPs) {
         Port p = ports[port];
-        return p.isEmpty() && p.freeAtPs <= nowPs;
+        return p.isEmpty() && p.freeAtPs <= nowPs && !p.armed;
     }
 
     public boolean isDown(int port) {
@@ -233,9 +233,12 @@ public final class Fabric {
             mark(p, packet);
         }
         p.append(packets, packet);
+        if (p.armed) {
+            return;
+        }
         if (p.freeAtPs <= nowPs) {
             startNext(nowPs, p);
-        } else if (!p.armed) {
+        } else {
             arm(p);
         }
     }
