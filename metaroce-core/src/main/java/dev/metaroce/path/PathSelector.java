@@ -5,21 +5,23 @@ public final class PathSelector {
     private int turn;
 
     /**
-     * The path with the most free window per round-trip time; among equals, in turn.
+     * The path that takes most of a run of packets, weighed against its round-trip time and what it
+     * has to carry already; among equals, in turn.
      *
      * @param count paths of the lease
+     * @param runPackets how many packets in a row are to take it, 1 or more
      * @return index, or -1 when every window is full
      */
-    public int next(PathState[] paths, int count) {
+    public int next(PathState[] paths, int count, int runPackets) {
         int best = -1;
-        long bestScore = -1;
+        double bestScore = 0;
         for (int i = 0; i < count; i++) {
             int at = turn + i < count ? turn + i : turn + i - count;
             PathState path = paths[at];
             int free = path.freeWindow();
             if (free > 0) {
-                long rttUs = 1 + path.rtt().srttNs() / 1_000;
-                long score = (long) free * 1_000_000 / rttUs;
+                double load = (1.0 + path.inFlight()) * (1 + path.rtt().srttNs());
+                double score = Math.min(free, runPackets) / load;
                 if (score > bestScore) {
                     best = at;
                     bestScore = score;

@@ -20,9 +20,13 @@ final class AckBuilder {
 
     private static final int MAX_NAKS = 256;
     private static final int NAK_INTS = 8;
+
+    /** Paths that one ACK tells of; more go into another. */
+    private static final int RECORDS_MAX = 16;
+
     private static final int MAX_ACK_BYTES =
             AckHeader.firstRecord(0)
-                    + 16 * (AckHeader.RECORD_BYTES + AckHeader.SACK_BYTES)
+                    + RECORDS_MAX * (AckHeader.RECORD_BYTES + AckHeader.SACK_BYTES)
                     + CommonHeader.TRAILER_BYTES;
 
     private final DeviceState device;
@@ -166,23 +170,23 @@ final class AckBuilder {
 
     private int sendAck(long nowNs, int cid, TxBatch batch) {
         TransportConnection connection = contexts.connection(cid);
-        int mask = connection == null ? 0 : contexts.ackMask(cid);
+        long mask = connection == null ? 0 : firstOf(contexts.ackMask(cid));
         if (connection == null || mask == 0) {
             return 0;
         }
         int holes = 0;
-        for (int rest = mask; rest != 0; rest &= rest - 1) {
-            if (hasSack(cid, Integer.numberOfTrailingZeros(rest))) {
+        for (long rest = mask; rest != 0; rest &= rest - 1) {
+            if (hasSack(cid, Long.numberOfTrailingZeros(rest))) {
                 holes++;
             }
         }
-        int count = Integer.bitCount(mask);
+        int count = Long.bitCount(mask);
         int body =
                 AckHeader.firstRecord(0)
                         + count * AckHeader.RECORD_BYTES
                         + holes * AckHeader.SACK_BYTES;
         PacketMemory m = batch.memory();
-        int route = route(cid, Integer.numberOfTrailingZeros(mask));
+        int route = route(cid, Long.numberOfTrailingZeros(mask));
         int at = batch.append(connection.peer, route, false, body + CommonHeader.TRAILER_BYTES);
         CommonHeader.encode(
                 m,
@@ -209,16 +213,27 @@ final class AckBuilder {
                 cid,
                 pool.epoch(cid));
         int record = AckHeader.firstRecord(at);
-        for (int rest = mask; rest != 0; rest &= rest - 1) {
+        for (long rest = mask; rest != 0; rest &= rest - 1) {
             //= MR-2.4-4, MR-4.2-7
-            record = putPath(nowNs, cid, Integer.numberOfTrailingZeros(rest), m, record);
+            record = putPath(nowNs, cid, Long.numberOfTrailingZeros(rest), m, record);
         }
         CommonHeader.seal(m, at, body);
-        contexts.settleAcks(cid);
         contexts.clearBytesSinceAck(cid);
+        if (contexts.settleAcks(cid, mask)) {
+            listDue(cid);
+        }
         device.timers.cancel(DeviceState.timer(cid, DeviceState.ACK_TIMER));
         device.counters.increment(CounterId.ACKS_SENT);
         return 1;
+    }
+
+    /** As many of the paths as one ACK has room for. */
+    private static long firstOf(long mask) {
+        long rest = mask;
+        for (int i = 0; i < RECORDS_MAX && rest != 0; i++) {
+            rest &= rest - 1;
+        }
+        return mask ^ rest;
     }
 
     private boolean hasSack(int cid, int path) {

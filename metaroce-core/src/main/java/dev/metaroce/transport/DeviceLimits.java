@@ -5,7 +5,7 @@ package dev.metaroce.transport;
  * grows beyond them, whatever peers send. Times are nanoseconds.
  *
  * @param contexts receive contexts (CIDs) this device grants, 1..256
- * @param maxPaths paths per lease, as initiator and as target, 1..16
+ * @param maxPaths paths per lease, as initiator and as target, 1..64
  * @param routes sending sockets the port has beside the device's own, at least {@code maxPaths}
  * @param payloadMtu largest payload per packet, multiple of 64, 256..65,408
  * @param openMessages multi-packet messages in flight per lease, 1..1024
@@ -57,7 +57,7 @@ public record DeviceLimits(
 
     public DeviceLimits {
         range("contexts", contexts, 1, 256);
-        range("maxPaths", maxPaths, 1, 16);
+        range("maxPaths", maxPaths, 1, 64);
         range("routes", routes, maxPaths, 1024);
         range("payloadMtu", payloadMtu, 256, 65_408);
         if (payloadMtu % 64 != 0) {

@@ -139,12 +139,13 @@ final class Requester {
         if (stream == null) {
             return 0;
         }
-        int choice = choosePath(lease);
+        int runMax = Math.min(RUN_PACKETS, batch.maxRunPackets());
+        int choice = choosePath(lease, runMax);
         if (choice < 0) {
             return 0;
         }
         TxPath path = lease.paths[choice];
-        int run = Math.min(Math.min(budget, RUN_PACKETS), path.state.freeWindow());
+        int run = Math.min(Math.min(budget, runMax), path.state.freeWindow());
         int sent = 0;
         //= MR-4.3-9
         while (stream != null
@@ -155,7 +156,10 @@ final class Requester {
                 && lease.admits(nextBytes(stream, lease))) {
             int psn = cutPacket(c, lease, path, stream);
             stream = nextStream(nowNs, c, lease);
-            boolean full = path.state.freeWindow() == 1 || !path.hasPsn();
+            boolean full =
+                    path.state.freeWindow() == 1
+                            || !path.hasPsn()
+                            || lease.isFullWith(path.bytes(psn));
             //= MR-4.2-9
             int flags = stream == null || full ? Flags.ACK_REQ : 0;
             emit(nowNs, lease, choice, psn, flags, batch);
@@ -167,10 +171,10 @@ final class Requester {
     /**
      * The path for new packets; one whose PSN window is full is no choice even when it has room.
      */
-    private int choosePath(TxLease lease) {
+    private int choosePath(TxLease lease, int runPackets) {
         for (int tries = 0; tries < lease.pathCount; tries++) {
             //= MR-5.2-6
-            int choice = lease.selector.next(lease.states, lease.pathCount);
+            int choice = lease.selector.next(lease.states, lease.pathCount, runPackets);
             if (choice < 0 || lease.paths[choice].hasPsn()) {
                 return choice;
             }

@@ -13,20 +13,20 @@ import java.util.Arrays;
  * limits only.
  *
  * <pre>
- *   slot, 6 words   0 nonce | 1 srcCtx 16, paths 8, profile 8, initial PSN 32 | 2 payload bytes
+ *   slot, 9 words   0 nonce | 1 srcCtx 16, paths 8, profile 8, initial PSN 32 | 2 payload bytes
  *                   3 last heard 32, granted 32 (4096 ns units)
- *                   4 masks: ack 16, CE 16, probe 16, flags 16
- *                   5 bytes since ack 32, rate hint 24, hint sequence 8
+ *                   4 flags | 5 bytes since ack 32, rate hint 24, hint sequence 8
+ *                   6..8 a bit per path: owed an answer | last packet marked | probed
  *   path, 6 words   0 next expected PSN 32, CE packets 32 | 1 echo 32, arrival 32 (64 ns units)
  *                   2..5 bitmap of the 256 PSNs after the expected one
  *   open message    stream 16, MSN 16, bytes counted 32
  * </pre>
  *
- * <p>Profile S needs the slot and two words of one path: 64 B. Profile M needs 48 B and 48 B per
+ * <p>Profile S needs the slot and two words of one path: 88 B. Profile M needs 72 B and 48 B per
  * path. Owner: the engine thread.
  */
 final class RxContexts {
-    static final int SLOT_WORDS = 6;
+    static final int SLOT_WORDS = 9;
     static final int PATH_WORDS = 2 + WindowBitmap.WORDS;
 
     /** Flag: an acknowledgement is due at once. */
@@ -244,38 +244,48 @@ final class RxContexts {
         return Integer.toUnsignedLong((int) coarse(nowNs) - then) << COARSE_SHIFT;
     }
 
-    int ackMask(int cid) {
-        return (int) (rows[cid][4] >>> 48);
+    /** A bit for each path with news that the initiator was not told. */
+    long ackMask(int cid) {
+        return rows[cid][6];
     }
 
-    int ceMask(int cid) {
-        return (int) (rows[cid][4] >>> 32) & 0xFFFF;
+    /** A bit for each path whose latest packet carried CE. */
+    long ceMask(int cid) {
+        return rows[cid][7];
     }
 
-    int probeMask(int cid) {
-        return (int) (rows[cid][4] >>> 16) & 0xFFFF;
+    /** A bit for each path with a probe that was not answered. */
+    long probeMask(int cid) {
+        return rows[cid][8];
     }
 
     void owePathAck(int cid, int path) {
-        rows[cid][4] |= 1L << (48 + path);
+        rows[cid][6] |= 1L << path;
     }
 
     void notePathProbe(int cid, int path) {
-        rows[cid][4] |= 1L << (16 + path);
+        rows[cid][8] |= 1L << path;
     }
 
     /** Records whether the latest packet of the path carried CE; true when that changed. */
     boolean notePathCe(int cid, int path, boolean ce) {
         long[] row = rows[cid];
-        long bit = 1L << (32 + path);
-        boolean before = (row[4] & bit) != 0;
-        row[4] = ce ? row[4] | bit : row[4] & ~bit;
+        long bit = 1L << path;
+        boolean before = (row[7] & bit) != 0;
+        row[7] = ce ? row[7] | bit : row[7] & ~bit;
         return before != ce;
     }
 
-    /** After an acknowledgement went out: nothing is owed, CE states stay. */
-    void settleAcks(int cid) {
-        rows[cid][4] &= 0x0000_FFFF_0000_FFFFL & ~(long) (ACK_NOW | ACK_LISTED);
+    /**
+     * After an acknowledgement of these paths went out: nothing of them is owed, CE states stay.
+     * True when other paths are owed one.
+     */
+    boolean settleAcks(int cid, long paths) {
+        long[] row = rows[cid];
+        row[4] &= ~(long) (ACK_NOW | ACK_LISTED);
+        row[6] &= ~paths;
+        row[8] &= ~paths;
+        return row[6] != 0;
     }
 
     boolean has(int cid, int flag) {

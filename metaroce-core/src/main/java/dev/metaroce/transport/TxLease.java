@@ -36,6 +36,9 @@ final class TxLease {
      */
     private static final int LONG_LOSSES_MIN = 64;
 
+    /** Round trips of data that a hint allows in flight: one on the way, one in queues. */
+    private static final int HINT_ROUND_TRIPS = 2;
+
     final TxPath[] paths;
     final PathState[] states;
     final PathSelector selector = new PathSelector();
@@ -53,6 +56,13 @@ final class TxLease {
     private long windowBytes;
     private long inFlightBytes;
     private long rateBitsPerSecond;
+    private long payloadInFlightBytes;
+    private long hintWindowBytes;
+    private long minRttNs;
+    private boolean crowded;
+    private long roundEndNs;
+    private int roundAcked;
+    private int roundMarked;
     private int longestArrivedBytes;
     private int longLosses;
     int poolLoad;
@@ -78,6 +88,11 @@ final class TxLease {
         selector.reset();
         pacer.reset();
         inFlightBytes = 0;
+        payloadInFlightBytes = 0;
+        minRttNs = 0;
+        crowded = false;
+        roundAcked = 0;
+        roundMarked = 0;
         openCount = 0;
         slotWanted = false;
         poolLoad = 0;
@@ -106,23 +121,61 @@ final class TxLease {
                         ? Long.MAX_VALUE
                         : Math.max(1, rateHintMbps) * 1_000_000L;
         pacer.onRate(nowNs, rateBitsPerSecond);
+        limitByHint();
+    }
+
+    /** Packets were acknowledged; {@code rttNs} is what one of them took. */
+    void onAcked(long nowNs, int packets, int marked, long rttNs) {
+        minRttNs = minRttNs == 0 ? rttNs : Math.min(minRttNs, rttNs);
+        roundAcked += packets;
+        roundMarked += marked;
+        if (nowNs - roundEndNs >= 0) {
+            //= MR-5.5-2
+            crowded = 4 * roundMarked >= 3 * roundAcked;
+            roundAcked = 0;
+            roundMarked = 0;
+            roundEndNs = nowNs + rttNs;
+        }
+        limitByHint();
+    }
+
+    /**
+     * When nearly all packets are marked, the queue is one that all paths share, and what is more
+     * than a round trip of data only lengthens it.
+     */
+    private void limitByHint() {
+        if (rateBitsPerSecond == Long.MAX_VALUE || minRttNs == 0) {
+            hintWindowBytes = Long.MAX_VALUE;
+            return;
+        }
+        double roundTripBytes = rateBitsPerSecond / 8e9 * minRttNs;
+        hintWindowBytes = (long) (roundTripBytes * (crowded ? 1 : HINT_ROUND_TRIPS));
     }
 
     long rateBitsPerSecond() {
         return rateBitsPerSecond;
     }
 
-    /** True when the target's window has room for a packet; one may always be on the way. */
+    /** True when the target allows one more packet; one may always be on the way. */
     boolean admits(int bytes) {
-        //= MR-5.7-1
-        return inFlightBytes == 0 || inFlightBytes + bytes + PACKET_OVERHEAD_BYTES <= windowBytes;
+        //= MR-5.7-1, MR-5.5-2
+        return inFlightBytes == 0
+                || (payloadInFlightBytes < hintWindowBytes
+                        && inFlightBytes + bytes + PACKET_OVERHEAD_BYTES <= windowBytes);
+    }
+
+    /** True when the target allows a packet of so many bytes, and no other before an answer. */
+    boolean isFullWith(int bytes) {
+        return payloadInFlightBytes + bytes >= hintWindowBytes;
     }
 
     void onSent(int bytes) {
+        payloadInFlightBytes += bytes;
         inFlightBytes += bytes + PACKET_OVERHEAD_BYTES;
     }
 
     void onGone(int bytes) {
+        payloadInFlightBytes -= bytes;
         inFlightBytes -= bytes + PACKET_OVERHEAD_BYTES;
     }
 

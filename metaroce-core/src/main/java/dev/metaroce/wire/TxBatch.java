@@ -131,6 +131,11 @@ public final class TxBatch {
                 && destination.equals(runDestination[run]);
     }
 
+    /** Most packets of a run, 1..64; 1: nothing is gained by packets in a row on one route. */
+    public int maxRunPackets() {
+        return maxRunPackets;
+    }
+
     /** True when payload may stay where it is. */
     public boolean gathers() {
         return gathers;

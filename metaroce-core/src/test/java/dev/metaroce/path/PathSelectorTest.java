@@ -16,7 +16,16 @@ class PathSelectorTest {
     void thePathThatDeliversMostPerRoundTripComesFirst() {
         PathState[] paths = {path(8, 1_000_000), path(8, 500_000), path(2, 400_000)};
 
-        assertThat(new PathSelector().next(paths, 3)).isEqualTo(1);
+        assertThat(new PathSelector().next(paths, 3, 32)).isEqualTo(1);
+    }
+
+    @Test
+    void aPacketByItselfTakesThePathThatCarriesLeast() {
+        PathState[] paths = {path(64, 10_000), path(2, 10_000), path(8, 30_000)};
+        paths[0].onSent(0);
+
+        assertThat(new PathSelector().next(paths, 3, 1)).isEqualTo(1);
+        assertThat(new PathSelector().next(paths, 3, 32)).isZero();
     }
 
     @Test
@@ -26,7 +35,7 @@ class PathSelectorTest {
 
         int[] turns = new int[6];
         for (int i = 0; i < turns.length; i++) {
-            turns[i] = selector.next(paths, 3);
+            turns[i] = selector.next(paths, 3, 32);
         }
         assertThat(turns).containsExactly(0, 1, 2, 0, 1, 2);
     }
@@ -35,7 +44,7 @@ class PathSelectorTest {
     void aPathIsFoundHoweverLongItsRoundTripIs() {
         PathState[] paths = {path(1, 30_000_000_000L)};
 
-        assertThat(new PathSelector().next(paths, 1)).isZero();
+        assertThat(new PathSelector().next(paths, 1, 32)).isZero();
     }
 
     @Test
@@ -43,6 +52,6 @@ class PathSelectorTest {
         PathState path = path(1, 1_000);
         path.onSent(0);
 
-        assertThat(new PathSelector().next(new PathState[] {path}, 1)).isEqualTo(-1);
+        assertThat(new PathSelector().next(new PathState[] {path}, 1, 32)).isEqualTo(-1);
     }
 }

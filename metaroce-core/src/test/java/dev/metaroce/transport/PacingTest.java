@@ -91,6 +91,53 @@ class PacingTest {
         assertThat(sent).hasSizeGreaterThan(20);
     }
 
+    private static TxLease leaseAt(int mbps, long rttNs) {
+        NetAddress peer = NetAddress.ofIpv4(0x0A00_0001, 50_791);
+        TxLease lease = new TxLease(1, peer);
+        lease.open(peer, 0, 0, 0, 1, true);
+        lease.allow(0, AckHeader.WINDOW_NONE, mbps);
+        lease.onAcked(0, 1, 0, rttNs);
+        return lease;
+    }
+
+    private static int packetsAdmitted(TxLease lease) {
+        int packets = 0;
+        while (lease.admits(1000) && packets < 10_000) {
+            lease.onSent(1000);
+            packets++;
+        }
+        return packets;
+    }
+
+    //= MR-5.5-2
+    @Test
+    void aHintAllowsTwoRoundTripsInFlight() {
+        assertThat(packetsAdmitted(leaseAt(8_000, 100_000))).isEqualTo(200);
+        assertThat(packetsAdmitted(leaseAt(AckHeader.RATE_NONE, 100_000))).isEqualTo(10_000);
+        assertThat(packetsAdmitted(leaseAt(1, 1_000))).isEqualTo(1);
+    }
+
+    @Test
+    void aQueueThatAllPathsShareIsShortenedToOneRoundTrip() {
+        TxLease lease = leaseAt(8_000, 100_000);
+        lease.onAcked(50_000, 3, 3, 100_000);
+        lease.onAcked(100_000, 1, 0, 100_000);
+        assertThat(packetsAdmitted(lease)).isEqualTo(100);
+
+        lease.onAcked(150_000, 30, 20, 100_000);
+        lease.onAcked(200_000, 1, 1, 100_000);
+        assertThat(packetsAdmitted(lease)).isEqualTo(100);
+    }
+
+    @Test
+    void thePacketThatReachesTheLimitOfAHintIsKnown() {
+        TxLease lease = leaseAt(8_000, 1_000);
+        assertThat(lease.isFullWith(999)).isFalse();
+        lease.onSent(1000);
+        assertThat(lease.isFullWith(999)).isFalse();
+        assertThat(lease.isFullWith(1000)).isTrue();
+    }
+
     /** The hint rises while the sender waits: it does not sit the old pause out. */
     @Test
     void aHigherRateShortensThePause() {

@@ -124,8 +124,8 @@ class RxContextsModelTest {
         int hint;
         int hintSeq;
         long heard;
-        int ackMask;
-        int probeMask;
+        long ackMask;
+        long probeMask;
         final boolean[] ce = new boolean[3];
         final int[] cePackets = new int[3];
         final int[] echo = new int[3];
@@ -165,11 +165,11 @@ class RxContextsModelTest {
                     contexts.heard(cid, heard * 4096);
                 }
                 case 4 -> {
-                    ackMask |= 1 << path;
+                    ackMask |= 1L << path;
                     contexts.owePathAck(cid, path);
                 }
                 case 5 -> {
-                    probeMask |= 1 << path;
+                    probeMask |= 1L << path;
                     contexts.notePathProbe(cid, path);
                 }
                 case 6 -> {
@@ -191,9 +191,10 @@ class RxContextsModelTest {
         private void settleOrFlag(Rng rng, RxContexts contexts, int cid) {
             int flag = 1 << rng.nextInt(6);
             if (rng.chance(0.3)) {
-                contexts.settleAcks(cid);
-                ackMask = 0;
-                probeMask = 0;
+                long told = rng.nextLong();
+                ackMask &= ~told;
+                probeMask &= ~told;
+                assertThat(contexts.settleAcks(cid, told)).isEqualTo(ackMask != 0);
                 flags &= ~(RxContexts.ACK_NOW | RxContexts.ACK_LISTED);
             } else if (rng.chance(0.5)) {
                 contexts.set(cid, flag);

@@ -211,7 +211,7 @@ public final class DeviceOptions {
             return this;
         }
 
-        /** Paths per lease, 1..16, and as many sending sockets with two to spare. */
+        /** Paths per lease, 1..64, and as many sending sockets with two to spare. */
         public Builder paths(int value) {
             limits = limits.toBuilder().maxPaths(value).routes(value + SPARE_ROUTES).build();
             return this;

@@ -48,7 +48,7 @@ class WrongCommandLineTest {
                 "perf write-bw --mtu 1000       | --mtu                  | 64",
                 "perf write-bw --mtu 128        | --mtu                  | 256..65408",
                 "perf write-bw --profile X      | --profile              | S or M",
-                "perf write-bw --paths 17       | --paths                | 1..16",
+                "perf write-bw --paths 65       | --paths                | 1..64",
                 "perf write-bw --initiators 0   | --initiators           | 1..1024",
                 "perf write-bw --drive both     | --drive                | inline or thread",
                 "perf write-bw --timeout 0      | --timeout              | 0.1..86400",

@@ -22,7 +22,8 @@ public record SimConfig(long seed, DeviceLimits limits, FabricConfig fabric, Nic
     public static DeviceLimits limits(long inboundRateBitsPerSecond) {
         return DeviceLimits.defaults().toBuilder()
                 .payloadMtu(4096)
-                .routes(64)
+                .maxPaths(64)
+                .routes(256)
                 .maxConnections(65_535)
                 .inboundRateBitsPerSecond(inboundRateBitsPerSecond)
                 .packetLifetimeNs(10_000 * US)

@@ -61,7 +61,7 @@ class EndpointOptions {
             names = "--paths",
             paramLabel = "N",
             converter = Paths.class,
-            description = "Most paths of a lease, 1..16 (8).")
+            description = "Most paths of a lease, 1..64 (8).")
     @Nullable Integer paths;
 
     @Option(
@@ -127,7 +127,7 @@ class EndpointOptions {
 
     static final class Paths extends Whole {
         Paths() {
-            super(1, 16);
+            super(1, 64);
         }
     }
 
