@@ -13,7 +13,8 @@ import java.util.Arrays;
  * its fair share, and the sum of the shares never exceeds the capacity. A rest of less than {@code
  * n} bits per second may stay unused by rounding down.
  *
- * <p>Owned by the engine thread. Allocates nothing after construction; O(n log n) for the sort.
+ * <p>Owned by the engine thread. Allocates only for more flows than ever before; O(n log n) for the
+ * sort.
  */
 public final class FairShare {
     /** A demand without limit. */
@@ -22,7 +23,8 @@ public final class FairShare {
     /** Beyond this size the library's sort could allocate. */
     private static final int MAX_FLOWS = 4_096;
 
-    private final long[] sorted;
+    private final int maxFlows;
+    private long[] sorted = {};
 
     /**
      * @param maxFlows most flows in one computation, 1..4096
@@ -33,7 +35,7 @@ public final class FairShare {
             throw new IllegalArgumentException(
                     "FairShare: maxFlows " + maxFlows + " is not 1.." + MAX_FLOWS);
         }
-        sorted = new long[maxFlows];
+        this.maxFlows = maxFlows;
     }
 
     /**
@@ -44,8 +46,11 @@ public final class FairShare {
      */
     public void compute(
             long capacityBitsPerSecond, long[] demandBitsPerSecond, int n, long[] share) {
-        Invariant.check(n >= 0 && n <= sorted.length, "flows fit the table", n, sorted.length);
+        Invariant.check(n >= 0 && n <= maxFlows, "flows are not too many", n, maxFlows);
         Invariant.check(capacityBitsPerSecond >= 0, "capacity is not negative");
+        if (n > sorted.length) {
+            sorted = new long[Math.min(maxFlows, 2 * n)];
+        }
         for (int i = 0; i < n; i++) {
             sorted[i] = withRoom(demandBitsPerSecond[i]);
         }

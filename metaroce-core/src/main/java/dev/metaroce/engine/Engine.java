@@ -159,6 +159,10 @@ public final class Engine {
      * until something else happens.
      */
     public int pollTransmit(long nowNs, TxBatch batch) {
+        if (protocol.isQuiet()) {
+            noteContexts();
+            return 0;
+        }
         device.regions().gate().enter();
         try {
             return poll(nowNs, batch);
@@ -175,6 +179,10 @@ public final class Engine {
      */
     public int transmit(long nowNs, TxBatch batch, Consumer<TxBatch> port) {
         batch.clear();
+        if (protocol.isQuiet()) {
+            noteContexts();
+            return 0;
+        }
         device.regions().gate().enter();
         try {
             int packets = poll(nowNs, batch);
@@ -192,8 +200,16 @@ public final class Engine {
         int sent = protocol.pollTransmit(nowNs, batch);
         counters.add(CounterId.TX_PACKETS, sent);
         counters.add(CounterId.TX_BYTES, batch.usedBytes() - bytesBefore);
-        contextsInUse = protocol.contextsInUse();
+        noteContexts();
         return sent;
+    }
+
+    private void noteContexts() {
+        int inUse = protocol.contextsInUse();
+        // A volatile store waits for all stores before it, and is seldom needed.
+        if (contextsInUse != inUse) {
+            contextsInUse = inUse;
+        }
     }
 
     /** When {@link #onTimeout} is to be called; Long.MAX_VALUE for never. Compare by difference. */
@@ -227,7 +243,9 @@ public final class Engine {
         return contextsInUse;
     }
 
-    /** Bytes of the tables that serve senders; the same for any number of senders. */
+    /**
+     * The most bytes that the tables that serve senders take; the same for any number of senders.
+     */
     public long contextTableBytes() {
         return protocol.contextTableBytes();
     }

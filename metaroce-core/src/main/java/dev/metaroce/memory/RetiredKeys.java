@@ -3,7 +3,7 @@ package dev.metaroce.memory;
 /**
  * The last {@value #DISTANCE} keys that were freed, so that a peer that still holds one cannot
  * reach a region that was registered a moment later. Guarded by the lock of {@link RegionTable};
- * starts small and grows to a fixed size.
+ * empty until the first is freed, grows to a fixed size.
  */
 final class RetiredKeys {
     /** How many keys must be freed after a key before it may be given out again. */
@@ -13,8 +13,8 @@ final class RetiredKeys {
     private static final int HASH_FACTOR = 0x9E37_79B9;
 
     // The keys in the order they were freed, and the same keys as an open-addressed set, 0 = free.
-    private int[] ring = new int[INITIAL_CAPACITY];
-    private int[] set = new int[INITIAL_CAPACITY * 2];
+    private int[] ring = {};
+    private int[] set = {0};
     private int oldest;
     private int size;
 
@@ -41,8 +41,8 @@ final class RetiredKeys {
     /** Doubles the tables; {@code oldest} is still 0 then. */
     private void grow() {
         int[] old = ring;
-        ring = new int[old.length * 2];
-        set = new int[old.length * 4];
+        ring = new int[Math.max(INITIAL_CAPACITY, old.length * 2)];
+        set = new int[ring.length * 2];
         for (int i = 0; i < old.length; i++) {
             ring[i] = old[i];
             set[find(old[i])] = old[i];

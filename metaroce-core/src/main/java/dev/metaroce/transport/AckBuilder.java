@@ -1,6 +1,7 @@
 package dev.metaroce.transport;
 
 import dev.metaroce.event.CounterId;
+import dev.metaroce.util.IntRing;
 import dev.metaroce.wire.AckHeader;
 import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.wire.NakCode;
@@ -17,7 +18,8 @@ final class AckBuilder {
     /** How soon a sender may try again that found no posted receive, microseconds. */
     static final int RETRY_AFTER_US = 200;
 
-    private static final int NAK_SLOTS = 256;
+    private static final int MAX_NAKS = 256;
+    private static final int NAK_INTS = 8;
     private static final int MAX_ACK_BYTES =
             AckHeader.firstRecord(0)
                     + 16 * (AckHeader.RECORD_BYTES + AckHeader.SACK_BYTES)
@@ -27,24 +29,22 @@ final class AckBuilder {
     private final RxContexts contexts;
     private final ReceiverShares shares;
     private final CidPool pool;
-    private final int[] due;
     private int turn;
-    private int dueHead;
-    private int dueCount;
 
-    // NAKs waiting to be sent; a full ring drops the newest, its packet will be sent again
-    private final NakCode[] nakCode = new NakCode[NAK_SLOTS];
-    private final int[] nakFields = new int[NAK_SLOTS * NAK_INTS];
-    private static final int NAK_INTS = 7;
-    private int nakHead;
-    private int nakCount;
+    /** Contexts that owe an acknowledgement now. */
+    private final IntRing due = new IntRing();
+
+    /**
+     * NAKs waiting to be sent, each a row of ints; when there are too many the newest is dropped,
+     * its packet will be sent again.
+     */
+    private final IntRing naks = new IntRing();
 
     AckBuilder(DeviceState device, RxContexts contexts, ReceiverShares shares, CidPool pool) {
         this.device = device;
         this.contexts = contexts;
         this.shares = shares;
         this.pool = pool;
-        due = new int[device.limits.contexts()];
     }
 
     /** The path has news that is to be told in this turn. */
@@ -56,8 +56,9 @@ final class AckBuilder {
     /** The path has news that may wait for more, up to the acknowledgement delay. */
     void oweLater(long nowNs, int cid, int path) {
         contexts.owePathAck(cid, path);
-        if (!contexts.has(cid, RxContexts.ACK_LISTED) && !device.timers.isArmed(cid)) {
-            device.timers.set(cid, nowNs + device.limits.ackDelayNs());
+        int timer = DeviceState.timer(cid, DeviceState.ACK_TIMER);
+        if (!contexts.has(cid, RxContexts.ACK_LISTED) && !device.timers.isArmed(timer)) {
+            device.timers.set(timer, nowNs + device.limits.ackDelayNs());
         }
     }
 
@@ -71,8 +72,7 @@ final class AckBuilder {
     private void listDue(int cid) {
         if (!contexts.has(cid, RxContexts.ACK_LISTED)) {
             contexts.set(cid, RxContexts.ACK_LISTED);
-            due[(dueHead + dueCount) % due.length] = cid;
-            dueCount++;
+            due.add(cid);
         }
     }
 
@@ -86,75 +86,65 @@ final class AckBuilder {
             int msn,
             int recvSeq,
             int retryAfterUs) {
-        if (nakCount == NAK_SLOTS) {
+        if (naks.size() == MAX_NAKS * NAK_INTS) {
             return;
         }
-        int slot = (nakHead + nakCount) % NAK_SLOTS;
-        nakCode[slot] = code;
-        int at = slot * NAK_INTS;
-        nakFields[at] = ctx;
-        nakFields[at + 1] = path;
-        nakFields[at + 2] = stream;
-        nakFields[at + 3] = psn;
-        nakFields[at + 4] = msn;
-        nakFields[at + 5] = recvSeq;
-        nakFields[at + 6] = retryAfterUs;
-        nakCount++;
+        naks.add(ctx);
+        naks.add(path);
+        naks.add(code.code());
+        naks.add(stream);
+        naks.add(psn);
+        naks.add(msn);
+        naks.add(recvSeq);
+        naks.add(retryAfterUs);
     }
 
     /** True when answers are waiting to be sent. */
     boolean isOwing() {
-        return nakCount > 0 || dueCount > 0;
+        return !naks.isEmpty() || !due.isEmpty();
     }
 
     /** Appends owed answers while the batch has room; returns the packets appended. */
     int pollTransmit(long nowNs, TxBatch batch) {
         int sent = 0;
-        while (nakCount > 0 && batch.hasRoom(NakHeader.PACKET_BYTES)) {
+        while (!naks.isEmpty() && batch.hasRoom(NakHeader.PACKET_BYTES)) {
             sent += sendNak(nowNs, batch);
         }
-        while (dueCount > 0 && batch.hasRoom(MAX_ACK_BYTES)) {
-            int cid = due[dueHead];
-            dueHead = (dueHead + 1) % due.length;
-            dueCount--;
-            sent += sendAck(nowNs, cid, batch);
+        while (!due.isEmpty() && batch.hasRoom(MAX_ACK_BYTES)) {
+            sent += sendAck(nowNs, due.poll(), batch);
         }
         return sent;
     }
 
     private int sendNak(long nowNs, TxBatch batch) {
-        int slot = nakHead;
-        nakHead = (nakHead + 1) % NAK_SLOTS;
-        nakCount--;
-        int at = slot * NAK_INTS;
-        int ctx = nakFields[at];
+        int ctx = naks.poll();
+        int path = naks.poll();
+        int code = naks.poll();
+        int stream = naks.poll();
+        int psn = naks.poll();
+        int msn = naks.poll();
+        int recvSeq = naks.poll();
+        int retryAfterUs = naks.poll();
         int cid = CommonHeader.cid(ctx);
+        int epoch = CommonHeader.epoch(ctx);
         TransportConnection connection = contexts.connection(cid);
-        if (connection == null || pool.epoch(cid) != CommonHeader.epoch(ctx)) {
+        if (connection == null || pool.epoch(cid) != epoch) {
             return 0;
         }
         PacketMemory m = batch.memory();
-        int route = route(cid, nakFields[at + 1]);
-        int to = batch.append(connection.peer, route, false, NakHeader.PACKET_BYTES);
+        int to = batch.append(connection.peer, route(cid, path), false, NakHeader.PACKET_BYTES);
         CommonHeader.encode(
                 m,
                 to,
                 PacketType.NAK.code(),
                 0,
                 contexts.srcCtx(cid),
-                nakFields[at + 1],
-                nakCode[slot].code(),
-                nakFields[at + 2],
-                nakFields[at + 3],
+                path,
+                code,
+                stream,
+                psn,
                 CommonHeader.toTxTime(nowNs));
-        NakHeader.encode(
-                m,
-                to,
-                nakFields[at + 4],
-                nakFields[at + 5],
-                nakFields[at + 6],
-                cid,
-                CommonHeader.epoch(ctx));
+        NakHeader.encode(m, to, msn, recvSeq, retryAfterUs, cid, epoch);
         CommonHeader.seal(m, to, NakHeader.PACKET_BYTES - CommonHeader.TRAILER_BYTES);
         device.counters.increment(CounterId.NAKS_SENT);
         return 1;
@@ -226,7 +216,7 @@ final class AckBuilder {
         CommonHeader.seal(m, at, body);
         contexts.settleAcks(cid);
         contexts.clearBytesSinceAck(cid);
-        device.timers.cancel(cid);
+        device.timers.cancel(DeviceState.timer(cid, DeviceState.ACK_TIMER));
         device.counters.increment(CounterId.ACKS_SENT);
         return 1;
     }
@@ -254,7 +244,7 @@ final class AckBuilder {
                         contexts.echoTime(cid, path),
                         contexts.cePackets(cid, path));
         if (sack) {
-            next = AckHeader.putSack(m, next, contexts.words(), contexts.bitmapAt(cid, path));
+            next = AckHeader.putSack(m, next, contexts.row(cid), contexts.bitmapAt(path));
         }
         return next;
     }

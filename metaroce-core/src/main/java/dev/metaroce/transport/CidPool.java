@@ -1,6 +1,9 @@
 package dev.metaroce.transport;
 
+import dev.metaroce.util.IntRing;
 import dev.metaroce.util.Invariant;
+
+import java.util.Arrays;
 
 /**
  * The receiver's allocator of context ids (CIDs): free list, epochs, quarantine and the queue of
@@ -9,7 +12,9 @@ import dev.metaroce.util.Invariant;
  * <p>A slot and its epoch form the <em>token</em> that a holder's packets carry. The pool promises
  * that no token returns while packets of its last holder can still be in the network.
  *
- * <p>Owned by the engine thread. Nothing allocates after construction. Order of calls per slot:
+ * <p>Owned by the engine thread. Memory comes with the slots that were granted and with the waiters
+ * there were at once; a pool that has seen its most of both allocates no more. Order of calls per
+ * slot:
  *
  * <pre>{@code
  * long d = pool.request(nowNs, peer, ticket);      // GRANT, QUEUED or DENY
@@ -57,31 +62,29 @@ public final class CidPool {
         POLICY
     }
 
+    private static final int FIRST_SLOTS = 4;
+
     private final int capacity;
+    private final int maxWaiters;
     private final int maxWaitersPerPeer;
     private final long packetLifetimeNs;
     private final ExhaustionPolicy policy;
+    private final int firstEpoch;
 
-    // One row per slot.
-    private final SlotState[] state;
-    private final byte[] epoch;
-    private final boolean[] granted;
-    private final long[] halfEnteredNs;
-    private final long[] quarantineEndNs;
+    // One row per slot that was ever granted; these are the lowest ones.
+    private SlotState[] state = new SlotState[FIRST_SLOTS];
+    private byte[] epoch = new byte[FIRST_SLOTS];
+    private long[] halfEnteredNs = new long[FIRST_SLOTS];
+    private long[] quarantineEndNs = new long[FIRST_SLOTS];
+    private int used;
 
-    // Rings of slots: the free list, and the quarantine sorted by end time. A CID fits a byte.
-    private final byte[] freeRing;
-    private int freeHead;
-    private int free;
-    private final byte[] quarantineRing;
-    private int quarantineHead;
-    private int quarantined;
+    // Slots of those: given back and free, and in quarantine, which is sorted by end time.
+    private final IntRing freeRing = new IntRing();
+    private final IntRing quarantineRing = new IntRing();
 
-    // Ring of waiters, oldest first.
-    private final int[] waiterTicket;
-    private final int[] waiterPeer;
-    private int waiterHead;
-    private int waiting;
+    // Waiters, oldest first.
+    private final IntRing waiterTicket = new IntRing();
+    private final IntRing waiterPeer = new IntRing();
 
     private int inUse;
 
@@ -107,24 +110,11 @@ public final class CidPool {
         require(packetLifetimeNs >= 0, "packetLifetimeNs", packetLifetimeNs, "0 or more");
         require(firstEpoch >= 0 && firstEpoch <= EPOCH_MASK, "firstEpoch", firstEpoch, "0..255");
         this.capacity = capacity;
+        this.maxWaiters = maxWaiters;
         this.maxWaitersPerPeer = maxWaitersPerPeer;
         this.packetLifetimeNs = packetLifetimeNs;
         this.policy = policy;
-        state = new SlotState[capacity];
-        epoch = new byte[capacity];
-        granted = new boolean[capacity];
-        halfEnteredNs = new long[capacity];
-        quarantineEndNs = new long[capacity];
-        freeRing = new byte[capacity];
-        quarantineRing = new byte[capacity];
-        waiterTicket = new int[maxWaiters];
-        waiterPeer = new int[maxWaiters];
-        for (int cid = 0; cid < capacity; cid++) {
-            state[cid] = SlotState.FREE;
-            epoch[cid] = (byte) (firstEpoch - 1);
-            freeRing[cid] = (byte) cid;
-        }
-        free = capacity;
+        this.firstEpoch = firstEpoch;
     }
 
     /** As the six-argument form, with epochs that start at 0. */
@@ -194,7 +184,7 @@ public final class CidPool {
     public long request(long nowNs, int peer, int ticket) {
         onTimeout(nowNs);
         //= MR-3.5-2
-        if (waiting == 0 && free > 0) {
+        if (waiterTicket.isEmpty() && free() > 0) {
             int cid = grant(nowNs);
             return pack(Kind.GRANT, cid, epoch(cid), 0);
         }
@@ -204,18 +194,16 @@ public final class CidPool {
         }
         // The full queue comes first: under a flood the answer must cost nothing.
         //= MR-3.5-4
-        if (waiting == waiterTicket.length) {
+        if (waiting() == maxWaiters) {
             return deny(DenyCause.QUEUE_FULL);
         }
         //= MR-3.5-5
         if (waitersOf(peer, ticket) >= maxWaitersPerPeer) {
             return deny(DenyCause.PEER_CAP);
         }
-        int at = waiterIndex(waiting);
-        waiterTicket[at] = ticket;
-        waiterPeer[at] = peer;
-        waiting++;
-        return pack(Kind.QUEUED, 0, 0, waiting);
+        waiterTicket.add(ticket);
+        waiterPeer.add(peer);
+        return pack(Kind.QUEUED, 0, 0, waiting());
     }
 
     @SuppressWarnings("EnumOrdinal")
@@ -226,10 +214,10 @@ public final class CidPool {
     private int waitersOf(int peer, int newTicket) {
         Invariant.check(newTicket >= 0, "a ticket is 0 or more", newTicket, 0);
         int count = 0;
-        for (int i = 0; i < waiting; i++) {
-            int at = waiterIndex(i);
-            Invariant.check(waiterTicket[at] != newTicket, "one waiter per ticket", newTicket, i);
-            if (waiterPeer[at] == peer) {
+        for (int i = 0; i < waiting(); i++) {
+            Invariant.check(
+                    waiterTicket.get(i) != newTicket, "one waiter per ticket", newTicket, i);
+            if (waiterPeer.get(i) == peer) {
                 count++;
             }
         }
@@ -244,12 +232,11 @@ public final class CidPool {
      */
     public long pollGrant(long nowNs) {
         onTimeout(nowNs);
-        if (waiting == 0 || free == 0) {
+        if (waiterTicket.isEmpty() || free() == 0) {
             return NONE;
         }
-        int ticket = waiterTicket[waiterHead];
-        waiterHead = waiterIndex(1);
-        waiting--;
+        int ticket = waiterTicket.poll();
+        waiterPeer.poll();
         int cid = grant(nowNs);
         return pack(Kind.GRANT, cid, epoch(cid), ticket);
     }
@@ -260,54 +247,59 @@ public final class CidPool {
         if (position == 0) {
             return false;
         }
-        for (int i = position; i < waiting; i++) {
-            int to = waiterIndex(i - 1);
-            int from = waiterIndex(i);
-            waiterTicket[to] = waiterTicket[from];
-            waiterPeer[to] = waiterPeer[from];
-        }
-        waiting--;
+        waiterTicket.remove(position - 1);
+        waiterPeer.remove(position - 1);
         return true;
     }
 
     /** Place of a waiter in the queue, 1 for the head, 0 when it does not wait. */
     public int position(int ticket) {
-        for (int i = 0; i < waiting; i++) {
-            if (waiterTicket[waiterIndex(i)] == ticket) {
+        for (int i = 0; i < waiting(); i++) {
+            if (waiterTicket.get(i) == ticket) {
                 return i + 1;
             }
         }
         return 0;
     }
 
-    private int waiterIndex(int offset) {
-        int at = waiterHead + offset;
-        return at >= waiterTicket.length ? at - waiterTicket.length : at;
-    }
-
     // ---- slots ----
 
     private int grant(long nowNs) {
         //= MR-3.1-4
-        int cid = freeRing[freeHead] & 0xFF;
-        freeHead = slotIndex(freeHead, 1);
-        free--;
+        // Slots that nobody had yet come before those that were given back.
+        boolean fresh = used < capacity;
+        int cid = fresh ? addSlot() : freeRing.poll();
         Invariant.check(state(cid) == SlotState.FREE, "a granted slot was free", cid, inUse);
         //= MR-3.1-5
         int next = (epoch[cid] + 1) & EPOCH_MASK;
-        if (!granted[cid] || startsHalf(next)) {
+        if (fresh || startsHalf(next)) {
             Invariant.check(
-                    !granted[cid] || nowNs - halfEnteredNs[cid] >= packetLifetimeNs,
+                    fresh || nowNs - halfEnteredNs[cid] >= packetLifetimeNs,
                     "half of the epoch space outlived its packets",
                     cid,
                     next);
             halfEnteredNs[cid] = nowNs;
-            granted[cid] = true;
         }
         epoch[cid] = (byte) next;
         state[cid] = SlotState.GRANTED;
         inUse++;
         checkSums();
+        return cid;
+    }
+
+    /** The next slot that was never granted. */
+    private int addSlot() {
+        int cid = used;
+        if (cid == state.length) {
+            int slots = Math.min(capacity, 2 * cid);
+            state = Arrays.copyOf(state, slots);
+            epoch = Arrays.copyOf(epoch, slots);
+            halfEnteredNs = Arrays.copyOf(halfEnteredNs, slots);
+            quarantineEndNs = Arrays.copyOf(quarantineEndNs, slots);
+        }
+        state[cid] = SlotState.FREE;
+        epoch[cid] = (byte) (firstEpoch - 1);
+        used++;
         return cid;
     }
 
@@ -379,63 +371,48 @@ public final class CidPool {
 
     private void addFree(int cid) {
         state[cid] = SlotState.FREE;
-        freeRing[slotIndex(freeHead, free)] = (byte) cid;
-        free++;
+        freeRing.add(cid);
     }
 
     /** Inserts behind every slot that ends no later, so equal ends keep their order of arrival. */
     private void quarantine(int cid, long endNs) {
         state[cid] = SlotState.QUARANTINED;
         quarantineEndNs[cid] = endNs;
-        int hole = quarantined;
-        while (hole > 0) {
-            byte before = quarantineRing[slotIndex(quarantineHead, hole - 1)];
-            if (quarantineEndNs[before & 0xFF] - endNs <= 0) {
-                break;
-            }
-            quarantineRing[slotIndex(quarantineHead, hole)] = before;
+        int hole = quarantineRing.size();
+        quarantineRing.add(cid);
+        while (hole > 0 && quarantineEndNs[quarantineRing.get(hole - 1)] - endNs > 0) {
+            quarantineRing.set(hole, quarantineRing.get(hole - 1));
             hole--;
         }
-        quarantineRing[slotIndex(quarantineHead, hole)] = (byte) cid;
-        quarantined++;
+        quarantineRing.set(hole, cid);
     }
 
     /** Moves slots whose quarantine is over to the free list, in the order of their end times. */
     public void onTimeout(long nowNs) {
-        while (quarantined > 0 && nextDeadlineNs() - nowNs <= 0) {
-            int cid = quarantineRing[quarantineHead] & 0xFF;
-            quarantineHead = slotIndex(quarantineHead, 1);
-            quarantined--;
-            addFree(cid);
+        while (!quarantineRing.isEmpty() && nextDeadlineNs() - nowNs <= 0) {
+            addFree(quarantineRing.poll());
         }
         checkSums();
     }
 
-    /** End of the earliest quarantine, {@link Long#MAX_VALUE} when no slot is in quarantine. */
+    /** End of the earliest quarantine, {@link Long#MAX_VALUE} when no slot is in quarantineRing. */
     public long nextDeadlineNs() {
-        return quarantined == 0
-                ? Long.MAX_VALUE
-                : quarantineEndNs[quarantineRing[quarantineHead] & 0xFF];
-    }
-
-    private int slotIndex(int head, int offset) {
-        int at = head + offset;
-        return at >= capacity ? at - capacity : at;
+        return quarantineRing.isEmpty() ? Long.MAX_VALUE : quarantineEndNs[quarantineRing.get(0)];
     }
 
     private void checkSums() {
         //= MR-3.1-2
         Invariant.check(
-                inUse + quarantined + free == capacity && inUse >= 0,
-                "inUse + quarantined + free is the capacity",
+                inUse + quarantined() + freeRing.size() == used && inUse >= 0,
+                "a slot that was ever granted is in use, in quarantine or free",
                 inUse,
-                free);
+                used);
     }
 
     // ---- getters ----
 
     public SlotState state(int cid) {
-        return state[cid];
+        return cid < used ? state[cid] : SlotState.FREE;
     }
 
     /**
@@ -443,7 +420,7 @@ public final class CidPool {
      * {@code firstEpoch}; no packet matches it because the slot is free.
      */
     public int epoch(int cid) {
-        return epoch[cid] & EPOCH_MASK;
+        return (cid < used ? epoch[cid] : firstEpoch - 1) & EPOCH_MASK;
     }
 
     public int capacity() {
@@ -456,28 +433,31 @@ public final class CidPool {
     }
 
     public int quarantined() {
-        return quarantined;
+        return quarantineRing.size();
     }
 
     /** Slots that can be granted now. */
     public int free() {
-        return free;
+        return capacity - used + freeRing.size();
     }
 
     public int waiting() {
-        return waiting;
+        return waiterTicket.size();
     }
 
     /** Use of the pool as ACKs tell it: 0..254 in proportion, 255 exactly when none is free. */
     public int load() {
         //= MR-3.5-7
-        return free == 0 ? LOAD_EXHAUSTED : LOAD_SCALE * inUse / capacity;
+        return free() == 0 ? LOAD_EXHAUSTED : LOAD_SCALE * inUse / capacity;
     }
 
-    /** Memory of the tables, without object headers; fixed at construction. */
+    /**
+     * The most that the tables take, without object headers; fixed by the arguments at
+     * construction.
+     */
     public long bytes() {
-        // Epoch, flag and two rings; the reference to the state; two times.
-        long perSlot = 4 * Byte.BYTES + Integer.BYTES + 2 * Long.BYTES;
-        return capacity * perSlot + waiterTicket.length * (2L * Integer.BYTES);
+        // The epoch; the reference to the state and places in two rings; two times.
+        long perSlot = Byte.BYTES + 3 * Integer.BYTES + 2 * Long.BYTES;
+        return capacity * perSlot + maxWaiters * (2L * Integer.BYTES);
     }
 }

@@ -292,7 +292,8 @@ final class Completer {
         //= MR-4.5-1
         path.defer(psn, nowNs, stream.pausedUntilNs);
         path.state.onProgress(path.waitingSinceNs(nowNs));
-        device.armBy(DeviceState.CONNECTION_TIMERS + c.index, stream.pausedUntilNs);
+        device.armBy(
+                DeviceState.timer(c.index, DeviceState.CONNECTION_TIMER), stream.pausedUntilNs);
     }
 
     private void refused(

@@ -9,23 +9,34 @@ import org.jspecify.annotations.Nullable;
 /**
  * Control messages waiting to be sent: a bounded ring of descriptions, encoded when a batch has
  * room. When it is full the newest message is dropped; every control message is asked for again by
- * the side that misses it.
+ * the side that misses it. Memory comes with use. Owner: the engine thread.
  */
 final class ControlOutbox {
     /** Largest control packet that can wait here. */
     static final int MAX_PACKET_BYTES = ControlMessage.bytes(ControlOpcode.REQUEST);
 
-    private static final int SLOTS = 1024;
-    private static final int MASK = SLOTS - 1;
+    private static final int MOST_SLOTS = 1024;
+    private static final int FIRST_SLOTS = 4;
 
-    private final ControlOpcode[] opcode = new ControlOpcode[SLOTS];
-    private final NetAddress[] destination = new NetAddress[SLOTS];
-    private final @Nullable TransportConnection[] connection = new TransportConnection[SLOTS];
-    private final int[] ctx = new int[SLOTS];
-    private final long[] nonce = new long[SLOTS];
-    private final int[] token = new int[SLOTS];
-    private final int[] code = new int[SLOTS];
-    private final long[] value = new long[SLOTS];
+    /** One message; used again and again. */
+    private static final class Slot {
+        private ControlOpcode opcode;
+        private NetAddress destination;
+        private @Nullable TransportConnection connection;
+        private int ctx;
+        private long nonce;
+        private int token;
+        private int code;
+        private long value;
+
+        private Slot(ControlOpcode opcode, NetAddress destination) {
+            this.opcode = opcode;
+            this.destination = destination;
+        }
+    }
+
+    // The length is a power of two, or 0 as long as nothing was sent.
+    private Slot[] ring = {};
     private int head;
     private int size;
 
@@ -46,20 +57,33 @@ final class ControlOutbox {
             int reasonCode,
             long number) {
         //= MR-6-3
-        if (size == SLOTS) {
+        if (size == MOST_SLOTS) {
             return false;
         }
-        int at = (head + size) & MASK;
-        opcode[at] = message;
-        destination[at] = to;
-        connection[at] = about;
-        ctx[at] = toCtx;
-        nonce[at] = withNonce;
-        token[at] = leaseToken;
-        code[at] = reasonCode;
-        value[at] = number;
+        if (size == ring.length) {
+            grow(message, to);
+        }
+        Slot slot = ring[(head + size) & (ring.length - 1)];
+        slot.opcode = message;
+        slot.destination = to;
+        slot.connection = about;
+        slot.ctx = toCtx;
+        slot.nonce = withNonce;
+        slot.token = leaseToken;
+        slot.code = reasonCode;
+        slot.value = number;
         size++;
         return true;
+    }
+
+    private void grow(ControlOpcode message, NetAddress to) {
+        Slot[] old = ring;
+        ring = new Slot[Math.max(FIRST_SLOTS, old.length * 2)];
+        for (int i = 0; i < ring.length; i++) {
+            boolean kept = i < old.length;
+            ring[i] = kept ? old[(head + i) & (old.length - 1)] : new Slot(message, to);
+        }
+        head = 0;
     }
 
     boolean isEmpty() {
@@ -67,40 +91,40 @@ final class ControlOutbox {
     }
 
     void pop() {
-        connection[head] = null;
-        head = (head + 1) & MASK;
+        ring[head].connection = null;
+        head = (head + 1) & (ring.length - 1);
         size--;
     }
 
     ControlOpcode opcode() {
-        return opcode[head];
+        return ring[head].opcode;
     }
 
     NetAddress destination() {
-        return destination[head];
+        return ring[head].destination;
     }
 
     @Nullable TransportConnection connection() {
-        return connection[head];
+        return ring[head].connection;
     }
 
     int ctx() {
-        return ctx[head];
+        return ring[head].ctx;
     }
 
     long nonce() {
-        return nonce[head];
+        return ring[head].nonce;
     }
 
     int token() {
-        return token[head];
+        return ring[head].token;
     }
 
     int code() {
-        return code[head];
+        return ring[head].code;
     }
 
     long value() {
-        return value[head];
+        return ring[head].value;
     }
 }

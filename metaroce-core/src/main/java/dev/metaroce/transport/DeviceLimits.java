@@ -1,8 +1,8 @@
 package dev.metaroce.transport;
 
 /**
- * Fixed capacities and times of one device. Arrays are sized from it once; nothing grows with what
- * peers send. Times are nanoseconds.
+ * Fixed capacities and times of one device. Memory comes with use, up to these capacities; nothing
+ * grows beyond them, whatever peers send. Times are nanoseconds.
  *
  * @param contexts receive contexts (CIDs) this device grants, 1..256
  * @param maxPaths paths per lease, as initiator and as target, 1..16

@@ -19,14 +19,19 @@ import java.util.function.IntSupplier;
  * What the machines of one device share: limits, counters, timers, the outbox and the connections.
  * Holds no behaviour of the protocol. Owner: the engine thread.
  *
- * <p>Timer ids: 0..255 acknowledgement of a context, 256..511 life of a context, 512 the CID pool,
- * 513 the waiting line, from 514 connections by index.
+ * <p>A timer id is a number and a role: acknowledgement and life of the context with that number,
+ * the connection with that index, and two of the device itself. So the table of timers grows with
+ * what is in use.
  */
 public final class DeviceState {
-    static final int LIFE_TIMERS = 256;
-    static final int POOL_TIMER = 512;
-    static final int LINE_TIMER = 513;
-    static final int CONNECTION_TIMERS = 514;
+    static final int ACK_TIMER = 0;
+    static final int LIFE_TIMER = 1;
+    static final int CONNECTION_TIMER = 2;
+    static final int DEVICE_TIMER = 3;
+    private static final int ROLE_BITS = 2;
+
+    static final int POOL_TIMER = timer(0, DEVICE_TIMER);
+    static final int LINE_TIMER = timer(1, DEVICE_TIMER);
 
     final DeviceLimits limits;
     final EndpointIdentity identity;
@@ -35,7 +40,7 @@ public final class DeviceState {
     final Counters counters = new Counters();
     final EventSink events;
     final RegionTable regions;
-    final TimerTable timers = new TimerTable(CONNECTION_TIMERS);
+    final TimerTable timers = new TimerTable(0);
     final ControlOutbox outbox = new ControlOutbox();
     final ReadyList<TransportConnection> ready = new ReadyList<>();
 
@@ -71,6 +76,21 @@ public final class DeviceState {
 
     public TimerTable timers() {
         return timers;
+    }
+
+    /** The id of a timer. */
+    static int timer(int number, int role) {
+        return number << ROLE_BITS | role;
+    }
+
+    /** The number in the id of a timer. */
+    static int timerNumber(int timer) {
+        return timer >>> ROLE_BITS;
+    }
+
+    /** The role in the id of a timer. */
+    static int timerRole(int timer) {
+        return timer & ((1 << ROLE_BITS) - 1);
     }
 
     void event(long nowNs, EventId id, long a, long b, long c) {
@@ -129,7 +149,7 @@ public final class DeviceState {
     }
 
     void remove(TransportConnection connection) {
-        timers.cancel(CONNECTION_TIMERS + connection.index);
+        timers.cancel(timer(connection.index, CONNECTION_TIMER));
         connections[connection.index] = null;
         connectionCount--;
     }

@@ -435,7 +435,7 @@ final class LeaseClient {
         } else if (c.state() == ConnectionState.CLOSING) {
             disconnect(nowNs, c);
         } else {
-            device.timers.cancel(DeviceState.CONNECTION_TIMERS + c.index);
+            device.timers.cancel(DeviceState.timer(c.index, DeviceState.CONNECTION_TIMER));
         }
     }
 
@@ -604,7 +604,7 @@ final class LeaseClient {
 
     /** Sets the connection's timer to the earliest thing it waits for. */
     void arm(long nowNs, TransportConnection c) {
-        int timer = DeviceState.CONNECTION_TIMERS + c.index;
+        int timer = DeviceState.timer(c.index, DeviceState.CONNECTION_TIMER);
         TxLease lease = c.lease;
         switch (c.leaseState) {
             case IDLE -> device.timers.cancel(timer);

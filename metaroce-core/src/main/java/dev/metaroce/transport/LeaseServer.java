@@ -75,9 +75,7 @@ final class LeaseServer {
 
     /** True when the context is granted under this epoch. */
     boolean holds(int cid, int epoch) {
-        return cid < limits.contexts()
-                && contexts.connection(cid) != null
-                && pool.epoch(cid) == epoch;
+        return contexts.connection(cid) != null && pool.epoch(cid) == epoch;
     }
 
     /** The connection whose peer holds this token, or null. */
@@ -174,7 +172,7 @@ final class LeaseServer {
 
     /** The context granted for this request, or -1. */
     private int granted(int peer, long nonce) {
-        for (int cid = 0; cid < limits.contexts(); cid++) {
+        for (int cid = 0; cid < contexts.end(); cid++) {
             if (contexts.connection(cid) != null
                     && contexts.nonce(cid) == nonce
                     && contexts.peer(cid) == peer) {
@@ -493,8 +491,8 @@ final class LeaseServer {
         }
         peers.hold(contexts.peer(cid), -1);
         contexts.clear(cid);
-        device.timers.cancel(cid);
-        device.timers.cancel(DeviceState.LIFE_TIMERS + cid);
+        device.timers.cancel(DeviceState.timer(cid, DeviceState.ACK_TIMER));
+        device.timers.cancel(DeviceState.timer(cid, DeviceState.LIFE_TIMER));
         if (inOrder) {
             pool.release(nowNs, cid);
         } else {
@@ -558,7 +556,7 @@ final class LeaseServer {
         if (pool.state(cid) == SlotState.GRANTED) {
             waitNs = Math.min(waitNs, grantTimeNs(cid));
         }
-        device.timers.set(DeviceState.LIFE_TIMERS + cid, nowNs + waitNs);
+        device.timers.set(DeviceState.timer(cid, DeviceState.LIFE_TIMER), nowNs + waitNs);
     }
 
     void onLifeTimer(long nowNs, int cid) {

@@ -132,23 +132,32 @@ public final class MetaRoceProtocol {
     // Time
 
     public void onTimer(long nowNs, int timer) {
-        if (timer < DeviceState.LIFE_TIMERS) {
-            acks.onDelayOver(timer);
-        } else if (timer < DeviceState.POOL_TIMER) {
-            server.onLifeTimer(nowNs, timer - DeviceState.LIFE_TIMERS);
-        } else if (timer == DeviceState.POOL_TIMER) {
-            server.onPoolTimer(nowNs);
-        } else if (timer == DeviceState.LINE_TIMER) {
-            server.onLineTimer(nowNs);
-        } else {
-            TransportConnection c = device.connection(timer - DeviceState.CONNECTION_TIMERS);
-            if (c != null) {
-                client.onTimer(nowNs, c);
+        int number = DeviceState.timerNumber(timer);
+        switch (DeviceState.timerRole(timer)) {
+            case DeviceState.ACK_TIMER -> acks.onDelayOver(number);
+            case DeviceState.LIFE_TIMER -> server.onLifeTimer(nowNs, number);
+            case DeviceState.CONNECTION_TIMER -> {
+                TransportConnection c = device.connection(number);
+                if (c != null) {
+                    client.onTimer(nowNs, c);
+                }
+            }
+            default -> {
+                if (timer == DeviceState.POOL_TIMER) {
+                    server.onPoolTimer(nowNs);
+                } else {
+                    server.onLineTimer(nowNs);
+                }
             }
         }
     }
 
     // Packets out
+
+    /** True when {@link #pollTransmit} would find nothing to look at. */
+    public boolean isQuiet() {
+        return device.outbox.isEmpty() && device.ready.isEmpty() && !acks.isOwing();
+    }
 
     /**
      * Appends what may be sent now: control, data in turns, then answers. An application waits for
@@ -213,7 +222,10 @@ public final class MetaRoceProtocol {
         return RxContexts.contextBytes(profile == Profile.M, paths);
     }
 
-    /** Bytes of all tables that serve senders; depends on the limits only. */
+    /**
+     * The most bytes that all tables that serve senders take; depends on the limits only. They are
+     * allocated as contexts, waiters and peers come.
+     */
     public long contextTableBytes() {
         //= MR-1.2-5
         return contexts.bytes()

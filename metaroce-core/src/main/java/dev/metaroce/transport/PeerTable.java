@@ -4,18 +4,28 @@ import dev.metaroce.wire.NetAddress;
 
 import org.jspecify.annotations.Nullable;
 
+import java.util.Arrays;
+
 /**
  * What a target remembers of endpoints that asked for contexts: enough to tell a late copy of a
- * request from a new one. Fixed size: sets of eight entries, the longest unused entry without a
- * lease gives way. Owner: the engine thread.
+ * request from a new one. At most 4,096 entries in sets of eight, where the longest unused entry
+ * without a lease gives way; memory comes with the endpoints. Owner: the engine thread.
  */
 final class PeerTable {
     private static final int WAYS = 8;
-    private static final int SETS = 512;
-    private static final int ENTRIES = WAYS * SETS;
+    private static final int MOST_SETS = 512;
+    private static final int MOST_ENTRIES = WAYS * MOST_SETS;
+    private static final int FIRST_ENTRIES = 4;
     private static final int NONCE_WINDOW = 64;
     private static final int MAX_PATIENCE = 6;
 
+    /**
+     * Sets of places, each filled from its start with numbers of entries plus one; there are more
+     * sets, a power of two, when one is full.
+     */
+    private short[] places = new short[WAYS];
+
+    // By number of the entry, which never changes
     private long[] endpointId = {};
     private long[] newestNonce = {};
     private long[] seenNonces = {};
@@ -23,14 +33,14 @@ final class PeerTable {
     private int[] holds = {};
     private int[] usedAt = {};
     private byte[] patience = {};
-    private boolean[] known = {};
     private @Nullable NetAddress[] address = {};
+    private int used;
     private int clock;
     private int newest = -1;
 
-    /** Bytes of the table once it is in use. */
+    /** Bytes of the table when it is full. */
     static long bytes() {
-        return ENTRIES * (3L * Long.BYTES + 4L * Integer.BYTES + 2);
+        return MOST_ENTRIES * (3L * Long.BYTES + 4L * Integer.BYTES + Short.BYTES + 1);
     }
 
     /**
@@ -40,60 +50,87 @@ final class PeerTable {
      * @return its number, or -1 when every entry it could take is in use
      */
     int enter(long id, int newIncarnation, NetAddress from) {
-        if (known.length == 0) {
-            endpointId = new long[ENTRIES];
-            newestNonce = new long[ENTRIES];
-            seenNonces = new long[ENTRIES];
-            incarnation = new int[ENTRIES];
-            holds = new int[ENTRIES];
-            usedAt = new int[ENTRIES];
-            patience = new byte[ENTRIES];
-            known = new boolean[ENTRIES];
-            address = new NetAddress[ENTRIES];
-        }
-        int first = (int) (mix(id) & SETS - 1) * WAYS;
-        int place = -1;
-        for (int at = first; at < first + WAYS; at++) {
-            if (known[at] && endpointId[at] == id) {
-                usedAt[at] = ++clock;
-                int younger = newIncarnation - incarnation[at];
-                newest = younger > 0 ? at : -1;
-                if (younger > 0) {
-                    newestNonce[at] = 0;
-                    seenNonces[at] = 0;
-                    incarnation[at] = newIncarnation;
-                }
-                if (younger >= 0) {
-                    address[at] = from;
-                }
-                return at;
+        int first = firstPlace(id);
+        int oldest = -1;
+        for (int place = first; place < first + WAYS; place++) {
+            int at = places[place] - 1;
+            if (at < 0) {
+                places[place] = (short) (addEntry() + 1);
+                return make(places[place] - 1, id, newIncarnation, from);
+            }
+            if (endpointId[at] == id) {
+                return meet(at, newIncarnation, from);
             }
             //= MR-3.4-14
-            boolean free = !known[at] || holds[at] == 0;
-            if (free && (place < 0 || isOlder(at, place))) {
-                place = at;
+            if (holds[at] == 0 && (oldest < 0 || usedAt[at] - usedAt[oldest] < 0)) {
+                oldest = at;
             }
         }
-        if (place >= 0) {
-            endpointId[place] = id;
-            newestNonce[place] = 0;
-            seenNonces[place] = 0;
-            incarnation[place] = newIncarnation;
-            holds[place] = 0;
-            usedAt[place] = ++clock;
-            patience[place] = 0;
-            address[place] = from;
-            known[place] = true;
-            newest = place;
+        if (places.length < MOST_ENTRIES) {
+            doubleSets();
+            return enter(id, newIncarnation, from);
         }
-        return place;
+        return oldest < 0 ? -1 : make(oldest, id, newIncarnation, from);
     }
 
-    private boolean isOlder(int at, int than) {
-        if (!known[at] || !known[than]) {
-            return !known[at] && known[than];
+    /** The endpoint of an entry was heard. */
+    private int meet(int at, int newIncarnation, NetAddress from) {
+        usedAt[at] = ++clock;
+        int younger = newIncarnation - incarnation[at];
+        newest = younger > 0 ? at : -1;
+        if (younger > 0) {
+            newestNonce[at] = 0;
+            seenNonces[at] = 0;
+            incarnation[at] = newIncarnation;
         }
-        return usedAt[at] - usedAt[than] < 0;
+        if (younger >= 0) {
+            address[at] = from;
+        }
+        return at;
+    }
+
+    private int make(int at, long id, int firstIncarnation, NetAddress from) {
+        endpointId[at] = id;
+        newestNonce[at] = 0;
+        seenNonces[at] = 0;
+        incarnation[at] = firstIncarnation;
+        holds[at] = 0;
+        usedAt[at] = ++clock;
+        patience[at] = 0;
+        address[at] = from;
+        newest = at;
+        return at;
+    }
+
+    private int addEntry() {
+        if (used == endpointId.length) {
+            int entries = Math.min(MOST_ENTRIES, Math.max(FIRST_ENTRIES, 2 * used));
+            endpointId = Arrays.copyOf(endpointId, entries);
+            newestNonce = Arrays.copyOf(newestNonce, entries);
+            seenNonces = Arrays.copyOf(seenNonces, entries);
+            incarnation = Arrays.copyOf(incarnation, entries);
+            holds = Arrays.copyOf(holds, entries);
+            usedAt = Arrays.copyOf(usedAt, entries);
+            patience = Arrays.copyOf(patience, entries);
+            address = Arrays.copyOf(address, entries);
+        }
+        return used++;
+    }
+
+    /** Twice as many sets: each one's entries are spread over two. */
+    private void doubleSets() {
+        places = new short[2 * places.length];
+        for (int at = 0; at < used; at++) {
+            int place = firstPlace(endpointId[at]);
+            while (places[place] != 0) {
+                place++;
+            }
+            places[place] = (short) (at + 1);
+        }
+    }
+
+    private int firstPlace(long id) {
+        return (int) (mix(id) & (places.length / WAYS - 1)) * WAYS;
     }
 
     private static long mix(long value) {

@@ -3,10 +3,13 @@ package dev.metaroce.transport;
 import dev.metaroce.congestion.FairShare;
 import dev.metaroce.wire.AckHeader;
 
+import java.util.Arrays;
+
 /**
  * What a target allows its senders: an equal part of its socket buffer as window, and a fair share
  * of its inbound rate as hint. Worked out anew when an acknowledgement is due and the last answer
- * is older than a period, so that an idle device does nothing. Owner: the engine thread.
+ * is older than a period, so that an idle device does nothing. Tables grow with the contexts that
+ * were granted. Owner: the engine thread.
  */
 final class ReceiverShares {
     private static final long PERIOD_NS = 1_000_000;
@@ -16,14 +19,15 @@ final class ReceiverShares {
 
     private final DeviceLimits limits;
     private final RxContexts contexts;
-    private final long[] lastBytes;
+    private final boolean givesHints;
+    private long[] lastBytes = {};
 
     /** Demand per context as last measured over a whole period; UNLIMITED until then. */
-    private final long[] wanted;
+    private long[] wanted = {};
 
-    private final int[] active;
-    private final long[] demand;
-    private final long[] share;
+    private int[] active = {};
+    private long[] demand = {};
+    private long[] share = {};
     private final FairShare fairShare;
     private long refreshedNs;
     private int windowKib;
@@ -32,13 +36,8 @@ final class ReceiverShares {
     ReceiverShares(DeviceLimits limits, RxContexts contexts) {
         this.limits = limits;
         this.contexts = contexts;
-        int flows = limits.inboundRateBitsPerSecond() > 0 ? limits.contexts() : 0;
-        lastBytes = new long[flows];
-        wanted = new long[flows];
-        demand = new long[flows];
-        share = new long[flows];
-        active = new int[limits.contexts()];
-        fairShare = new FairShare(Math.max(1, flows));
+        givesHints = limits.inboundRateBitsPerSecond() > 0;
+        fairShare = new FairShare(limits.contexts());
         windowKib = window(1);
     }
 
@@ -52,11 +51,24 @@ final class ReceiverShares {
         fresh = false;
         //= MR-5.6-5
         contexts.rateHint(cid, AckHeader.RATE_NONE);
-        if (lastBytes.length > 0) {
+        if (cid >= active.length) {
+            grow(contexts.end());
+        }
+        if (givesHints) {
             lastBytes[cid] = 0;
             wanted[cid] = UNLIMITED;
         }
         refresh(nowNs);
+    }
+
+    private void grow(int flows) {
+        active = Arrays.copyOf(active, flows);
+        if (givesHints) {
+            lastBytes = Arrays.copyOf(lastBytes, flows);
+            wanted = Arrays.copyOf(wanted, flows);
+            demand = Arrays.copyOf(demand, flows);
+            share = Arrays.copyOf(share, flows);
+        }
     }
 
     void refresh(long nowNs) {
@@ -67,9 +79,13 @@ final class ReceiverShares {
         }
         fresh = true;
         int count = 0;
-        for (int cid = 0; cid < limits.contexts(); cid++) {
-            if (contexts.connection(cid) != null && contexts.silenceNs(cid, nowNs) < ACTIVE_NS) {
-                active[count++] = cid;
+        int left = contexts.inUse();
+        for (int cid = 0; left > 0; cid++) {
+            if (contexts.connection(cid) != null) {
+                left--;
+                if (contexts.silenceNs(cid, nowNs) < ACTIVE_NS) {
+                    active[count++] = cid;
+                }
             }
         }
         windowKib = window(Math.max(1, count));
@@ -77,14 +93,14 @@ final class ReceiverShares {
             refreshedNs = nowNs;
             measure(count, elapsedNs);
         }
-        if (lastBytes.length > 0 && count > 0) {
+        if (givesHints && count > 0) {
             giveHints(count);
         }
     }
 
     /** What each sender would take, judged over a whole period: less says nothing. */
     private void measure(int count, long elapsedNs) {
-        for (int i = 0; lastBytes.length > 0 && i < count; i++) {
+        for (int i = 0; givesHints && i < count; i++) {
             int cid = active[i];
             long bytes = contexts.payloadBytes(cid) - lastBytes[cid];
             lastBytes[cid] = contexts.payloadBytes(cid);

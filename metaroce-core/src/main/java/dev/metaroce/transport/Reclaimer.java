@@ -36,7 +36,7 @@ final class Reclaimer {
         for (int i = 0; i < wanted; i++) {
             int best = -1;
             long bestIdleNs = -1;
-            for (int cid = 0; cid < limits.contexts(); cid++) {
+            for (int cid = 0; cid < contexts.end(); cid++) {
                 if (isReclaimable(nowNs, cid) && contexts.silenceNs(cid, nowNs) > bestIdleNs) {
                     best = cid;
                     bestIdleNs = contexts.silenceNs(cid, nowNs);
@@ -83,6 +83,6 @@ final class Reclaimer {
                     ReclaimReason.QUOTA.code(),
                     Math.max(0, DEADLINE_NS - contexts.heldNs(cid, nowNs)) / 1_000);
         }
-        device.timers.set(DeviceState.LIFE_TIMERS + cid, nowNs + REPEAT_NS);
+        device.timers.set(DeviceState.timer(cid, DeviceState.LIFE_TIMER), nowNs + REPEAT_NS);
     }
 }

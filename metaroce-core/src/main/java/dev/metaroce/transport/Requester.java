@@ -78,7 +78,7 @@ final class Requester {
         if (nextNs - nowNs <= 0) {
             return true;
         }
-        device.armBy(DeviceState.CONNECTION_TIMERS + c.index, nextNs);
+        device.armBy(DeviceState.timer(c.index, DeviceState.CONNECTION_TIMER), nextNs);
         return false;
     }
 

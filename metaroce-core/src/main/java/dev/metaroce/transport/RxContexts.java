@@ -8,8 +8,9 @@ import java.util.Arrays;
 
 /**
  * The receive contexts of a device, indexed by CID: all that a target remembers of its active
- * senders, packed into one array whose size depends on the limits only. Allocated when the first
- * context is granted, so that an endpoint nobody talks to costs nothing.
+ * senders, packed into one row of words each. There are as many rows as contexts were in use at
+ * once, so that an endpoint nobody talks to costs nothing; the most there can be depends on the
+ * limits only.
  *
  * <pre>
  *   slot, 6 words   0 nonce | 1 srcCtx 16, paths 8, profile 8, initial PSN 32 | 2 payload bytes
@@ -18,6 +19,7 @@ import java.util.Arrays;
  *                   5 bytes since ack 32, rate hint 24, hint sequence 8
  *   path, 6 words   0 next expected PSN 32, CE packets 32 | 1 echo 32, arrival 32 (64 ns units)
  *                   2..5 bitmap of the 256 PSNs after the expected one
+ *   open message    stream 16, MSN 16, bytes counted 32
  * </pre>
  *
  * <p>Profile S needs the slot and two words of one path: 64 B. Profile M needs 48 B and 48 B per
@@ -44,21 +46,31 @@ final class RxContexts {
 
     private static final int BITMAP = 2;
     private static final int COARSE_SHIFT = 12;
+    private static final int FIRST_CIDS = 4;
+    private static final long[] NO_ROW = {};
 
     private final int contexts;
     private final int maxPaths;
     private final int openMessages;
-    private final int stride;
-    private long[] words = {};
-    private long[] messages = {};
+    private final int messagesAt;
+
+    // By CID, as far as CIDs were ever granted. Only a context in use has a connection; its row is
+    // NO_ROW otherwise.
     private @Nullable TransportConnection[] connections = {};
-    private int[] peers = {};
+    private long[][] rows = {};
+    private short[] peers = {};
+    private int inUse;
+
+    /** Rows of contexts that were given back, the first {@link #spareCount} of them. */
+    private long[][] spare = new long[FIRST_CIDS][];
+
+    private int spareCount;
 
     RxContexts(DeviceLimits limits) {
         contexts = limits.contexts();
         maxPaths = limits.maxPaths();
         openMessages = limits.openMessages();
-        stride = SLOT_WORDS + PATH_WORDS * maxPaths;
+        messagesAt = SLOT_WORDS + PATH_WORDS * maxPaths;
     }
 
     /** Bytes of one context in use: what {@code devinfo} reports and a test asserts. */
@@ -66,9 +78,10 @@ final class RxContexts {
         return Long.BYTES * (selective ? SLOT_WORDS + PATH_WORDS * paths : SLOT_WORDS + BITMAP);
     }
 
-    /** Bytes of all tables once the first context was granted. */
+    /** Bytes of all tables when every context is in use. */
     long bytes() {
-        return contexts * (Long.BYTES * ((long) stride + openMessages) + 2L * Integer.BYTES);
+        long row = Long.BYTES * ((long) messagesAt + openMessages);
+        return contexts * (row + 3L * Integer.BYTES + Short.BYTES);
     }
 
     void init(
@@ -81,40 +94,56 @@ final class RxContexts {
             boolean selective,
             int initialPsn,
             long nowNs) {
-        if (words.length == 0) {
-            words = new long[contexts * stride];
-            messages = new long[contexts * openMessages];
-            connections = new TransportConnection[contexts];
-            peers = new int[contexts];
-            Arrays.fill(peers, -1);
+        if (cid >= connections.length) {
+            growTo(cid);
         }
-        int at = cid * stride;
-        words[at] = nonce;
-        words[at + 1] =
+        long[] row = spareCount > 0 ? spare[--spareCount] : new long[messagesAt + openMessages];
+        // Also counts of messages that the last holder abandoned.
+        Arrays.fill(row, 0);
+        row[0] = nonce;
+        row[1] =
                 (long) srcCtx << 48
                         | (long) paths << 40
                         | (selective ? 1L << 32 : 0)
                         | Integer.toUnsignedLong(initialPsn);
-        words[at + 2] = 0;
-        words[at + 3] = coarse(nowNs) << 32 | coarse(nowNs);
-        words[at + 4] = 0;
-        words[at + 5] = 0;
+        row[3] = coarse(nowNs) << 32 | coarse(nowNs);
         for (int path = 0; path < paths; path++) {
-            int p = path(cid, path);
-            words[p] = (long) initialPsn << 32;
-            words[p + 1] = 0;
-            WindowBitmap.clear(words, p + BITMAP);
+            row[path(path)] = (long) initialPsn << 32;
         }
-        for (int i = 0; i < openMessages; i++) {
-            messages[cid * openMessages + i] = 0;
-        }
+        rows[cid] = row;
         connections[cid] = connection;
-        peers[cid] = peer;
+        peers[cid] = (short) peer;
+        inUse++;
+    }
+
+    private void growTo(int cid) {
+        int before = connections.length;
+        int after = Math.min(contexts, Math.max(FIRST_CIDS, Math.max(cid + 1, 2 * before)));
+        connections = Arrays.copyOf(connections, after);
+        rows = Arrays.copyOf(rows, after);
+        Arrays.fill(rows, before, after, NO_ROW);
+        peers = Arrays.copyOf(peers, after);
+        Arrays.fill(peers, before, after, (short) -1);
     }
 
     void clear(int cid) {
+        if (spareCount == spare.length) {
+            spare = Arrays.copyOf(spare, 2 * spareCount);
+        }
+        spare[spareCount++] = rows[cid];
+        rows[cid] = NO_ROW;
         connections[cid] = null;
-        words[cid * stride] = 0;
+        inUse--;
+    }
+
+    /** One more than the highest CID that was ever granted, or a little more. */
+    int end() {
+        return connections.length;
+    }
+
+    /** Contexts that have a connection. */
+    int inUse() {
+        return inUse;
     }
 
     @Nullable TransportConnection connection(int cid) {
@@ -133,56 +162,56 @@ final class RxContexts {
     }
 
     long nonce(int cid) {
-        return words[cid * stride];
+        return rows[cid][0];
     }
 
     int srcCtx(int cid) {
-        return (int) (words[cid * stride + 1] >>> 48);
+        return (int) (rows[cid][1] >>> 48);
     }
 
     int paths(int cid) {
-        return (int) (words[cid * stride + 1] >>> 40) & 0xFF;
+        return (int) (rows[cid][1] >>> 40) & 0xFF;
     }
 
     boolean selective(int cid) {
-        return (words[cid * stride + 1] >>> 32 & 1) != 0;
+        return (rows[cid][1] >>> 32 & 1) != 0;
     }
 
     int initialPsn(int cid) {
-        return (int) words[cid * stride + 1];
+        return (int) rows[cid][1];
     }
 
     long payloadBytes(int cid) {
-        return words[cid * stride + 2];
+        return rows[cid][2];
     }
 
     /** Adds accepted payload; returns the bytes since the last acknowledgement. */
     long addPayload(int cid, int bytes) {
-        int at = cid * stride;
-        words[at + 2] += bytes;
-        words[at + 5] += (long) bytes << 32;
-        return words[at + 5] >>> 32;
+        long[] row = rows[cid];
+        row[2] += bytes;
+        row[5] += (long) bytes << 32;
+        return row[5] >>> 32;
     }
 
     void clearBytesSinceAck(int cid) {
-        words[cid * stride + 5] &= 0xFFFF_FFFFL;
+        rows[cid][5] &= 0xFFFF_FFFFL;
     }
 
     int rateHint(int cid) {
-        return (int) (words[cid * stride + 5] >>> 8) & 0xFF_FFFF;
+        return (int) (rows[cid][5] >>> 8) & 0xFF_FFFF;
     }
 
     int hintSeq(int cid) {
-        return (int) words[cid * stride + 5] & 0xFF;
+        return (int) rows[cid][5] & 0xFF;
     }
 
     /** Stores a new hint; its sequence number grows when the value changes. */
     void rateHint(int cid, int hint) {
-        int at = cid * stride + 5;
+        long[] row = rows[cid];
         if (rateHint(cid) != hint) {
             //= MR-5.6-4
             int seq = (hintSeq(cid) + 1) & 0xFF;
-            words[at] = (words[at] & ~0xFFFF_FFFFL) | ((long) hint << 8) | seq;
+            row[5] = (row[5] & ~0xFFFF_FFFFL) | ((long) hint << 8) | seq;
         }
     }
 
@@ -191,24 +220,24 @@ final class RxContexts {
     }
 
     void heard(int cid, long nowNs) {
-        int at = cid * stride + 3;
-        words[at] = (words[at] & 0xFFFF_FFFFL) | (coarse(nowNs) << 32);
+        long[] row = rows[cid];
+        row[3] = (row[3] & 0xFFFF_FFFFL) | (coarse(nowNs) << 32);
     }
 
     /** Nanoseconds since the holder was last heard, to 4 us, never negative. */
     long silenceNs(int cid, long nowNs) {
-        return elapsedNs((int) (words[cid * stride + 3] >>> 32), nowNs);
+        return elapsedNs((int) (rows[cid][3] >>> 32), nowNs);
     }
 
     /** Nanoseconds since the grant, to 4 us. */
     long heldNs(int cid, long nowNs) {
-        return elapsedNs((int) words[cid * stride + 3], nowNs);
+        return elapsedNs((int) rows[cid][3], nowNs);
     }
 
     /** The time held counts from now on: the holder was asked to give the context back. */
     void restartHeld(int cid, long nowNs) {
-        int at = cid * stride + 3;
-        words[at] = (words[at] & ~0xFFFF_FFFFL) | coarse(nowNs);
+        long[] row = rows[cid];
+        row[3] = (row[3] & ~0xFFFF_FFFFL) | coarse(nowNs);
     }
 
     private static long elapsedNs(int then, long nowNs) {
@@ -216,108 +245,112 @@ final class RxContexts {
     }
 
     int ackMask(int cid) {
-        return (int) (words[cid * stride + 4] >>> 48);
+        return (int) (rows[cid][4] >>> 48);
     }
 
     int ceMask(int cid) {
-        return (int) (words[cid * stride + 4] >>> 32) & 0xFFFF;
+        return (int) (rows[cid][4] >>> 32) & 0xFFFF;
     }
 
     int probeMask(int cid) {
-        return (int) (words[cid * stride + 4] >>> 16) & 0xFFFF;
+        return (int) (rows[cid][4] >>> 16) & 0xFFFF;
     }
 
     void owePathAck(int cid, int path) {
-        words[cid * stride + 4] |= 1L << (48 + path);
+        rows[cid][4] |= 1L << (48 + path);
     }
 
     void notePathProbe(int cid, int path) {
-        words[cid * stride + 4] |= 1L << (16 + path);
+        rows[cid][4] |= 1L << (16 + path);
     }
 
     /** Records whether the latest packet of the path carried CE; true when that changed. */
     boolean notePathCe(int cid, int path, boolean ce) {
-        int at = cid * stride + 4;
+        long[] row = rows[cid];
         long bit = 1L << (32 + path);
-        boolean before = (words[at] & bit) != 0;
-        words[at] = ce ? words[at] | bit : words[at] & ~bit;
+        boolean before = (row[4] & bit) != 0;
+        row[4] = ce ? row[4] | bit : row[4] & ~bit;
         return before != ce;
     }
 
     /** After an acknowledgement went out: nothing is owed, CE states stay. */
     void settleAcks(int cid) {
-        words[cid * stride + 4] &= 0x0000_FFFF_0000_FFFFL & ~(long) (ACK_NOW | ACK_LISTED);
+        rows[cid][4] &= 0x0000_FFFF_0000_FFFFL & ~(long) (ACK_NOW | ACK_LISTED);
     }
 
     boolean has(int cid, int flag) {
-        return (words[cid * stride + 4] & flag) != 0;
+        return (rows[cid][4] & flag) != 0;
     }
 
     void set(int cid, int flag) {
-        words[cid * stride + 4] |= flag;
+        rows[cid][4] |= flag;
     }
 
     void unset(int cid, int flag) {
-        words[cid * stride + 4] &= ~(long) flag;
+        rows[cid][4] &= ~(long) flag;
     }
 
     // Paths
 
-    private int path(int cid, int path) {
-        return cid * stride + SLOT_WORDS + path * PATH_WORDS;
+    /** Where a path starts in the row of its context. */
+    private static int path(int path) {
+        return SLOT_WORDS + path * PATH_WORDS;
     }
 
     /** Next expected PSN of the path. */
     int cumPsn(int cid, int path) {
-        return (int) (words[path(cid, path)] >>> 32);
+        return (int) (rows[cid][path(path)] >>> 32);
     }
 
     int cePackets(int cid, int path) {
-        return (int) words[path(cid, path)];
+        return (int) rows[cid][path(path)];
     }
 
     int echoTime(int cid, int path) {
-        return (int) (words[path(cid, path) + 1] >>> 32);
+        return (int) (rows[cid][path(path) + 1] >>> 32);
     }
 
     int arrivalTime(int cid, int path) {
-        return (int) words[path(cid, path) + 1];
+        return (int) rows[cid][path(path) + 1];
     }
 
     void arrived(int cid, int path, int txTime, int arrivalTime, boolean ce) {
-        int at = path(cid, path);
-        words[at + 1] = ((long) txTime << 32) | Integer.toUnsignedLong(arrivalTime);
+        long[] row = rows[cid];
+        int at = path(path);
+        row[at + 1] = ((long) txTime << 32) | Integer.toUnsignedLong(arrivalTime);
         if (ce) {
-            words[at] = (words[at] & ~0xFFFF_FFFFL) | ((words[at] + 1) & 0xFFFF_FFFFL);
+            row[at] = (row[at] & ~0xFFFF_FFFFL) | ((row[at] + 1) & 0xFFFF_FFFFL);
         }
     }
 
-    long[] words() {
-        return words;
+    /** The row of a context in use; its owner may read bitmaps in it. */
+    long[] row(int cid) {
+        return rows[cid];
     }
 
-    /** Index of the path's bitmap in {@link #words}. */
-    int bitmapAt(int cid, int path) {
-        return path(cid, path) + BITMAP;
+    /** Index of the path's bitmap in {@link #row}. */
+    int bitmapAt(int path) {
+        return path(path) + BITMAP;
     }
 
     boolean hasHole(int cid, int path) {
-        return !WindowBitmap.isEmpty(words, bitmapAt(cid, path));
+        return !WindowBitmap.isEmpty(rows[cid], bitmapAt(path));
     }
 
     /** True when the packet {@code ahead} PSNs after the expected one (1..256) was received. */
     boolean received(int cid, int path, int ahead) {
-        return WindowBitmap.get(words, bitmapAt(cid, path), ahead - 1);
+        return WindowBitmap.get(rows[cid], bitmapAt(path), ahead - 1);
     }
 
     /** Marks the packet {@code ahead} (0..256) PSNs after the expected one as received. */
     void mark(int cid, int path, int ahead) {
-        int at = path(cid, path);
+        long[] row = rows[cid];
+        int at = path(path);
         if (ahead > 0) {
-            WindowBitmap.set(words, at + BITMAP, ahead - 1);
+            WindowBitmap.set(row, at + BITMAP, ahead - 1);
             return;
         }
-        words[at] += (long) WindowBitmap.advance(words, at + BITMAP) << 32;
+        row[at] += (long) WindowBitmap.advance(row, at + BITMAP) << 32;
     }
 
     // Open messages
@@ -327,17 +360,18 @@ final class RxContexts {
      * holds an abandoned message starts afresh.
      */
     long countMessage(int cid, int slot, int stream, int msn, int bytes) {
-        int at = cid * openMessages + slot;
+        long[] row = rows[cid];
+        int at = messagesAt + slot;
         long tag = (long) stream << 48 | (msn & 0xFFFFL) << 32;
-        long entry = messages[at];
+        long entry = row[at];
         long counted = (entry & ~0xFFFF_FFFFL) == tag ? entry & 0xFFFF_FFFFL : 0;
         counted += bytes;
-        messages[at] = tag | counted;
+        row[at] = tag | counted;
         return counted;
     }
 
     void closeMessage(int cid, int slot) {
-        messages[cid * openMessages + slot] = 0;
+        rows[cid][messagesAt + slot] = 0;
     }
 
     boolean isMessageSlot(int slot) {

@@ -23,9 +23,10 @@ final class StaleTokens {
     private final PeerTable peers;
 
     /**
-     * Per context a bit for each epoch whose latest grant was taken back before any packet came.
+     * Per context a bit for each epoch whose latest grant was taken back before any packet came;
+     * empty as long as that never happened.
      */
-    private final long[] unusedGrants;
+    private long[] unusedGrants = {};
 
     private long resetNs;
     private int resetTokens = RESET_BURST;
@@ -36,19 +37,24 @@ final class StaleTokens {
         this.pool = pool;
         this.peers = peers;
         limits = device.limits;
-        unusedGrants = new long[limits.contexts() * WindowBitmap.WORDS];
     }
 
+    /** The most that is remembered of so many contexts. */
     static long bytes(int contexts) {
         return (long) contexts * WindowBitmap.WORDS * Long.BYTES;
     }
 
     void noteGranted(int cid) {
-        WindowBitmap.unset(unusedGrants, cid * WindowBitmap.WORDS, pool.epoch(cid));
+        if (unusedGrants.length > 0) {
+            WindowBitmap.unset(unusedGrants, cid * WindowBitmap.WORDS, pool.epoch(cid));
+        }
     }
 
     /** The present grant of the context is taken back before any packet of it came. */
     void noteUnused(int cid) {
+        if (unusedGrants.length == 0) {
+            unusedGrants = new long[limits.contexts() * WindowBitmap.WORDS];
+        }
         WindowBitmap.set(unusedGrants, cid * WindowBitmap.WORDS, pool.epoch(cid));
     }
 
@@ -107,7 +113,7 @@ final class StaleTokens {
     /** True when the grant of this token was taken back before any packet came. */
     private boolean wasUnused(int token) {
         int cid = CommonHeader.cid(token);
-        return cid < limits.contexts()
+        return cid * WindowBitmap.WORDS < unusedGrants.length
                 && WindowBitmap.get(
                         unusedGrants, cid * WindowBitmap.WORDS, CommonHeader.epoch(token));
     }

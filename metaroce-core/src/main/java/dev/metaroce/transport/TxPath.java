@@ -6,16 +6,21 @@ import dev.metaroce.wire.CommonHeader;
 
 import org.jspecify.annotations.Nullable;
 
+import java.util.Arrays;
+
 /**
  * The sending end of a path: a sequence of PSNs and, for each one unacknowledged, which part of
  * which work request it carries, so that the packet can be made again at any time. The bytes
- * themselves stay in registered memory.
+ * themselves stay in registered memory. Memory comes with the packets that were unacknowledged at
+ * once, up to the window.
  *
  * <p>Owner: the engine thread.
  */
 final class TxPath {
     static final int WINDOW = PathState.MAX_WINDOW_PACKETS;
-    private static final int MASK = WINDOW - 1;
+
+    /** Packets that a new path can have unacknowledged without growing. */
+    private static final int FIRST_SLOTS = 8;
 
     /** Acknowledged, or never used. */
     static final byte ACKED = 0;
@@ -30,16 +35,21 @@ final class TxPath {
 
     final PathState state;
     private final TxLease lease;
-    private final @Nullable Stream[] stream = new Stream[WINDOW];
-    private final long[] seq = new long[WINDOW];
-    private final long[] offset = new long[WINDOW];
-    private final int[] bytes = new int[WINDOW];
-    private final int[] packetBytes = new int[WINDOW];
-    private final int[] sentOrder = new int[WINDOW];
-    private final int[] sentTime = new int[WINDOW];
-    private final boolean[] resent = new boolean[WINDOW];
-    private final byte[] status = new byte[WINDOW];
+    // By PSN modulo their length, a power of two.
+    private @Nullable Stream[] stream = new Stream[FIRST_SLOTS];
+    private long[] seq = new long[FIRST_SLOTS];
+    private long[] offset = new long[FIRST_SLOTS];
+    private int[] bytes = new int[FIRST_SLOTS];
+    private int[] packetBytes = new int[FIRST_SLOTS];
+    private int[] sentOrder = new int[FIRST_SLOTS];
+    private int[] sentTime = new int[FIRST_SLOTS];
+    private boolean[] resent = new boolean[FIRST_SLOTS];
+    private byte[] status = new byte[FIRST_SLOTS];
     private final long[] lost = new long[WindowBitmap.WORDS];
+
+    /** Length of the arrays, less one. */
+    private int mask = FIRST_SLOTS - 1;
+
     private int lostCount;
     private int deferredCount;
     private long deferredUntilNs;
@@ -60,10 +70,8 @@ final class TxPath {
     }
 
     void reset(int initialPsn) {
-        for (int i = 0; i < WINDOW; i++) {
-            stream[i] = null;
-            status[i] = ACKED;
-        }
+        Arrays.fill(stream, null);
+        Arrays.fill(status, ACKED);
         WindowBitmap.clear(lost, 0);
         lostCount = 0;
         deferredCount = 0;
@@ -101,7 +109,10 @@ final class TxPath {
 
     /** Assigns the next PSN to a part of a work request. */
     int assign(Stream from, long workSeq, long msgOffset, int payloadBytes) {
-        int at = nextPsn & MASK;
+        if (nextPsn - una > mask) {
+            grow();
+        }
+        int at = nextPsn & mask;
         stream[at] = from;
         seq[at] = workSeq;
         offset[at] = msgOffset;
@@ -111,9 +122,39 @@ final class TxPath {
         return nextPsn++;
     }
 
+    /** Twice the slots. Whichever half a packet's slot is in from now on, it finds itself there. */
+    private void grow() {
+        int slots = mask + 1;
+        stream = twice(stream, new Stream[2 * slots], slots);
+        seq = twice(seq, new long[2 * slots], slots);
+        offset = twice(offset, new long[2 * slots], slots);
+        bytes = twice(bytes, new int[2 * slots], slots);
+        packetBytes = twice(packetBytes, new int[2 * slots], slots);
+        sentOrder = twice(sentOrder, new int[2 * slots], slots);
+        sentTime = twice(sentTime, new int[2 * slots], slots);
+        resent = twice(resent, new boolean[2 * slots], slots);
+        byte[] before = status;
+        status = new byte[2 * slots];
+        mask = status.length - 1;
+        WindowBitmap.clear(lost, 0);
+        for (int psn = una; psn != nextPsn; psn++) {
+            int at = psn & mask;
+            status[at] = before[psn & (slots - 1)];
+            if (status[at] == LOST) {
+                WindowBitmap.set(lost, 0, at);
+            }
+        }
+    }
+
+    private static <T> T twice(T from, T to, int slots) {
+        System.arraycopy(from, 0, to, 0, slots);
+        System.arraycopy(from, 0, to, slots, slots);
+        return to;
+    }
+
     /** The packet goes out now, {@code wholeBytes} long with headers and checksum. */
     void onSent(int psn, int wholeBytes, int txTime, long nowNs) {
-        int at = psn & MASK;
+        int at = psn & mask;
         packetBytes[at] = wholeBytes;
         sentOrder[at] = order++;
         sentTime[at] = txTime;
@@ -132,13 +173,13 @@ final class TxPath {
 
     /** Takes the oldest lost packet out of the lost ones to be sent again; there must be one. */
     int takeLost() {
-        int bit = WindowBitmap.nextSet(lost, 0, una & MASK);
+        int bit = WindowBitmap.nextSet(lost, 0, una & mask);
         if (bit < 0) {
             bit = WindowBitmap.nextSet(lost, 0, 0);
         }
         clearLost(bit);
         resent[bit] = true;
-        return una + ((bit - una) & MASK);
+        return una + ((bit - una) & mask);
     }
 
     private void toLost(int at) {
@@ -154,37 +195,37 @@ final class TxPath {
 
     /** Null when the packet became a SKIP. */
     @Nullable Stream stream(int psn) {
-        return stream[psn & MASK];
+        return stream[psn & mask];
     }
 
     long seq(int psn) {
-        return seq[psn & MASK];
+        return seq[psn & mask];
     }
 
     long offset(int psn) {
-        return offset[psn & MASK];
+        return offset[psn & mask];
     }
 
     int bytes(int psn) {
-        return bytes[psn & MASK];
+        return bytes[psn & mask];
     }
 
     /** Bytes of the whole packet when it was sent last; a SKIP is shorter than what it replaces. */
     int packetBytes(int psn) {
-        return packetBytes[psn & MASK];
+        return packetBytes[psn & mask];
     }
 
     byte status(int psn) {
-        return status[psn & MASK];
+        return status[psn & mask];
     }
 
     boolean isOutstanding(int psn) {
-        return psn - una >= 0 && psn - nextPsn < 0 && status[psn & MASK] != ACKED;
+        return psn - una >= 0 && psn - nextPsn < 0 && status[psn & mask] != ACKED;
     }
 
     /** The packet arrived; returns false when that was known. Moves nothing but its own state. */
     boolean acknowledge(int psn, int echoTime) {
-        int at = psn & MASK;
+        int at = psn & mask;
         byte before = status[at];
         if (before == ACKED) {
             return false;
@@ -206,7 +247,7 @@ final class TxPath {
 
     /** True when the first copy arrived although the packet was sent again: it was not lost. */
     boolean isSpurious(int psn, int echoTime) {
-        int at = psn & MASK;
+        int at = psn & mask;
         return status[at] == IN_FLIGHT && resent[at] && echoTime - sentTime[at] < 0;
     }
 
@@ -263,7 +304,7 @@ final class TxPath {
 
     /** When the oldest unacknowledged packet was sent last; now, when it is not in flight. */
     long waitingSinceNs(long nowNs) {
-        int at = una & MASK;
+        int at = una & mask;
         if (isAllAcked() || status[at] != IN_FLIGHT) {
             return nowNs;
         }
@@ -277,12 +318,12 @@ final class TxPath {
     }
 
     int sentOrder(int psn) {
-        return sentOrder[psn & MASK];
+        return sentOrder[psn & mask];
     }
 
     /** A packet in flight will not arrive. */
     void markLost(int psn) {
-        int at = psn & MASK;
+        int at = psn & mask;
         if (status[at] == IN_FLIGHT) {
             leaveNetwork(at);
             toLost(at);
@@ -293,7 +334,7 @@ final class TxPath {
     int markAllLost() {
         int count = 0;
         for (int psn = una; psn != nextPsn; psn++) {
-            if (status[psn & MASK] == IN_FLIGHT) {
+            if (status[psn & mask] == IN_FLIGHT) {
                 markLost(psn);
                 count++;
             }
@@ -303,7 +344,7 @@ final class TxPath {
 
     /** The target had no receive for it: leave it alone until {@code untilNs}. */
     void defer(int psn, long nowNs, long untilNs) {
-        int at = psn & MASK;
+        int at = psn & mask;
         if (psn == una) {
             unaSinceNs = nowNs;
         }
@@ -329,7 +370,7 @@ final class TxPath {
 
     void resumeDeferred() {
         for (int psn = una; psn != nextPsn && deferredCount > 0; psn++) {
-            int at = psn & MASK;
+            int at = psn & mask;
             if (status[at] == DEFERRED) {
                 deferredToLost(at);
             }
@@ -344,7 +385,7 @@ final class TxPath {
     /** Packets of a stream, from one request on, turn into SKIPs that are sent at once. */
     void abandon(Stream failed, long fromSeq) {
         for (int psn = una; psn != nextPsn; psn++) {
-            int at = psn & MASK;
+            int at = psn & mask;
             if (stream[at] == failed && seq[at] >= fromSeq && status[at] != ACKED) {
                 stream[at] = null;
                 if (status[at] == IN_FLIGHT) {
@@ -367,7 +408,7 @@ final class TxPath {
         boolean any = false;
         int newest = 0;
         for (int psn = una; psn != nextPsn; psn++) {
-            int at = psn & MASK;
+            int at = psn & mask;
             boolean before = status[at] == IN_FLIGHT && sentTime[at] - echoTime < 0;
             if (before && (!any || sentOrder[at] - newest > 0)) {
                 any = true;

@@ -1,16 +1,21 @@
 package dev.metaroce.transport;
 
+import dev.metaroce.util.IntRing;
 import dev.metaroce.util.Invariant;
 
 import org.jspecify.annotations.Nullable;
 
+import java.util.Arrays;
 import java.util.Objects;
 
 /**
  * The requests behind the tickets of the CID pool's waiting line: what is needed to grant later.
- * Fixed size, allocated when the first request comes. Owner: the engine thread.
+ * Its capacity is fixed, its memory comes with the requests there were at once. Owner: the engine
+ * thread.
  */
 final class WaitingLine {
+    private static final int FIRST_TICKETS = 4;
+
     private final int capacity;
     private long[] nonce = {};
     private long[] heardNs = {};
@@ -19,8 +24,11 @@ final class WaitingLine {
     private byte[] paths = {};
     private boolean[] selective = {};
     private @Nullable TransportConnection[] connection = {};
-    private int[] free = {};
-    private int freeCount;
+
+    /** Tickets given back; those from {@link #used} on were never given out. */
+    private final IntRing free = new IntRing();
+
+    private int used;
     private int reclaiming;
 
     WaitingLine(int capacity) {
@@ -28,6 +36,7 @@ final class WaitingLine {
         this.capacity = capacity + 1;
     }
 
+    /** The most that a line of so many waiters takes. */
     static long bytes(int waiters) {
         return (waiters + 1L) * (2 * Long.BYTES + 4 * Integer.BYTES + 2);
     }
@@ -41,13 +50,10 @@ final class WaitingLine {
             boolean sack,
             TransportConnection about,
             long nowNs) {
-        if (free.length == 0) {
-            allocate();
-        }
-        if (freeCount == 0) {
+        if (free.isEmpty() && used == capacity) {
             return -1;
         }
-        int ticket = free[--freeCount];
+        int ticket = free.isEmpty() ? addTicket() : free.poll();
         nonce[ticket] = withNonce;
         heardNs[ticket] = nowNs;
         peer[ticket] = fromPeer;
@@ -58,29 +64,28 @@ final class WaitingLine {
         return ticket;
     }
 
-    private void allocate() {
-        nonce = new long[capacity];
-        heardNs = new long[capacity];
-        peer = new int[capacity];
-        srcCtx = new int[capacity];
-        paths = new byte[capacity];
-        selective = new boolean[capacity];
-        connection = new TransportConnection[capacity];
-        free = new int[capacity];
-        for (int i = 0; i < capacity; i++) {
-            free[i] = capacity - 1 - i;
+    private int addTicket() {
+        if (used == connection.length) {
+            int tickets = Math.min(capacity, Math.max(FIRST_TICKETS, 2 * used));
+            nonce = Arrays.copyOf(nonce, tickets);
+            heardNs = Arrays.copyOf(heardNs, tickets);
+            peer = Arrays.copyOf(peer, tickets);
+            srcCtx = Arrays.copyOf(srcCtx, tickets);
+            paths = Arrays.copyOf(paths, tickets);
+            selective = Arrays.copyOf(selective, tickets);
+            connection = Arrays.copyOf(connection, tickets);
         }
-        freeCount = capacity;
+        return used++;
     }
 
     void drop(int ticket) {
         Invariant.check(connection[ticket] != null, "a ticket is dropped once");
         connection[ticket] = null;
-        free[freeCount++] = ticket;
+        free.add(ticket);
     }
 
     int find(int fromPeer, long withNonce) {
-        for (int ticket = 0; ticket < connection.length; ticket++) {
+        for (int ticket = 0; ticket < used; ticket++) {
             if (connection[ticket] != null
                     && nonce[ticket] == withNonce
                     && peer[ticket] == fromPeer) {
@@ -91,7 +96,7 @@ final class WaitingLine {
     }
 
     int find(TransportConnection about) {
-        for (int ticket = 0; ticket < connection.length; ticket++) {
+        for (int ticket = 0; ticket < used; ticket++) {
             if (connection[ticket] == about) {
                 return ticket;
             }
@@ -101,7 +106,7 @@ final class WaitingLine {
 
     /** A ticket whose owner has not asked for {@code limitNs}, or -1. */
     int silent(long nowNs, long limitNs) {
-        for (int ticket = 0; ticket < connection.length; ticket++) {
+        for (int ticket = 0; ticket < used; ticket++) {
             if (connection[ticket] != null && nowNs - heardNs[ticket] > limitNs) {
                 return ticket;
             }

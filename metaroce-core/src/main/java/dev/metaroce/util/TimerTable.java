@@ -8,23 +8,24 @@ import java.util.Arrays;
  *
  * <p>Times are compared by difference and may wrap; all armed deadlines and the "now" asked with
  * must lie within 2^63 - 1 ns of each other. Owned by one thread. Allocates only when an id is
- * larger than every id before.
+ * larger than every id before, or more timers are armed than ever before.
  */
 public final class TimerTable {
     private static final int NOT_ARMED = -1;
+    private static final int FIRST_ARMED = 4;
 
-    private long[] deadlineNs;
+    /** By id: the place in the heap. */
     private int[] heapIndex;
-    private int[] heap;
+
+    private int[] heapId = new int[FIRST_ARMED];
+    private long[] heapDeadlineNs = new long[FIRST_ARMED];
     private int armed;
 
     /**
      * @param initialIds ids 0..initialIds-1 need no growth; at least 0
      */
     public TimerTable(int initialIds) {
-        deadlineNs = new long[initialIds];
         heapIndex = new int[initialIds];
-        heap = new int[initialIds];
         Arrays.fill(heapIndex, NOT_ARMED);
     }
 
@@ -41,14 +42,17 @@ public final class TimerTable {
             return;
         }
         if (id >= heapIndex.length) {
-            grow(id);
+            growIds(id);
         }
         int index = heapIndex[id];
-        this.deadlineNs[id] = deadlineNs;
         if (index == NOT_ARMED) {
-            siftUp(armed++, id);
+            if (armed == heapId.length) {
+                heapId = Arrays.copyOf(heapId, armed * 2);
+                heapDeadlineNs = Arrays.copyOf(heapDeadlineNs, armed * 2);
+            }
+            siftUp(armed++, id, deadlineNs);
         } else {
-            replace(index, id);
+            replace(index, id, deadlineNs);
         }
     }
 
@@ -59,9 +63,9 @@ public final class TimerTable {
         }
         int index = heapIndex[id];
         heapIndex[id] = NOT_ARMED;
-        int last = heap[--armed];
-        if (last != id) {
-            replace(index, last);
+        armed--;
+        if (index != armed) {
+            replace(index, heapId[armed], heapDeadlineNs[armed]);
         }
     }
 
@@ -71,79 +75,80 @@ public final class TimerTable {
 
     /** The deadline of one timer, {@code Long.MAX_VALUE} when it is not armed. */
     public long deadlineNs(int id) {
-        return isArmed(id) ? deadlineNs[id] : Long.MAX_VALUE;
+        return isArmed(id) ? heapDeadlineNs[heapIndex[id]] : Long.MAX_VALUE;
     }
 
     /** The earliest deadline, {@code Long.MAX_VALUE} when no timer is armed. */
     public long nextDeadlineNs() {
-        return armed == 0 ? Long.MAX_VALUE : deadlineNs[heap[0]];
+        return armed == 0 ? Long.MAX_VALUE : heapDeadlineNs[0];
     }
 
     /** Takes the earliest timer out and returns its id when it is due at {@code nowNs}, else -1. */
     public int pollExpired(long nowNs) {
-        if (armed == 0 || deadlineNs[heap[0]] - nowNs > 0) {
+        if (armed == 0 || heapDeadlineNs[0] - nowNs > 0) {
             return -1;
         }
-        int id = heap[0];
+        int id = heapId[0];
         cancel(id);
         return id;
     }
 
-    private void grow(int id) {
+    private void growIds(int id) {
         int before = heapIndex.length;
         int after = Math.max(id + 1, before * 2);
-        deadlineNs = Arrays.copyOf(deadlineNs, after);
-        heap = Arrays.copyOf(heap, after);
         heapIndex = Arrays.copyOf(heapIndex, after);
         Arrays.fill(heapIndex, before, after, NOT_ARMED);
     }
 
-    private boolean isEarlier(int id, int other) {
-        long difference = deadlineNs[id] - deadlineNs[other];
-        return difference < 0 || (difference == 0 && id < other);
+    /** True when a timer comes before the one at a place of the heap. */
+    private boolean isEarlier(int id, long deadlineNs, int place) {
+        long difference = deadlineNs - heapDeadlineNs[place];
+        return difference < 0 || (difference == 0 && id < heapId[place]);
     }
 
     /** Puts {@code id} where {@code index} is, then up or down to where it belongs. */
-    private void replace(int index, int id) {
-        if (index > 0 && isEarlier(id, heap[(index - 1) >>> 1])) {
-            siftUp(index, id);
+    private void replace(int index, int id, long deadlineNs) {
+        if (index > 0 && isEarlier(id, deadlineNs, (index - 1) >>> 1)) {
+            siftUp(index, id, deadlineNs);
         } else {
-            siftDown(index, id);
+            siftDown(index, id, deadlineNs);
         }
     }
 
-    private void siftUp(int start, int id) {
+    private void siftUp(int start, int id, long deadlineNs) {
         int index = start;
         while (index > 0) {
             int parent = (index - 1) >>> 1;
-            if (!isEarlier(id, heap[parent])) {
+            if (!isEarlier(id, deadlineNs, parent)) {
                 break;
             }
-            place(index, heap[parent]);
+            place(index, heapId[parent], heapDeadlineNs[parent]);
             index = parent;
         }
-        place(index, id);
+        place(index, id, deadlineNs);
     }
 
-    private void siftDown(int start, int id) {
+    private void siftDown(int start, int id, long deadlineNs) {
         int index = start;
         int firstLeaf = armed >>> 1;
         while (index < firstLeaf) {
             int child = 2 * index + 1;
-            if (child + 1 < armed && isEarlier(heap[child + 1], heap[child])) {
+            if (child + 1 < armed
+                    && isEarlier(heapId[child + 1], heapDeadlineNs[child + 1], child)) {
                 child++;
             }
-            if (!isEarlier(heap[child], id)) {
+            if (isEarlier(id, deadlineNs, child)) {
                 break;
             }
-            place(index, heap[child]);
+            place(index, heapId[child], heapDeadlineNs[child]);
             index = child;
         }
-        place(index, id);
+        place(index, id, deadlineNs);
     }
 
-    private void place(int index, int id) {
-        heap[index] = id;
+    private void place(int index, int id, long deadlineNs) {
+        heapId[index] = id;
+        heapDeadlineNs[index] = deadlineNs;
         heapIndex[id] = index;
     }
 }

@@ -134,7 +134,10 @@ public final class RdmaDevice implements AutoCloseable {
         return engine.contextsInUse();
     }
 
-    /** Bytes of all tables that hold receive contexts; constant, whatever the number of peers. */
+    /**
+     * The most bytes that all tables that hold receive contexts take; constant, whatever the number
+     * of peers. They are allocated as contexts come into use.
+     */
     public long contextTableBytes() {
         return engine.contextTableBytes();
     }

@@ -70,13 +70,13 @@ class RxContextsModelTest {
     private void check(int cid, int path, int firstPsn, NaivePath twin) {
         assertThat(contexts.cumPsn(cid, path)).isEqualTo((int) (firstPsn + twin.next));
         assertThat(contexts.hasHole(cid, path)).isEqualTo(!twin.beyond.isEmpty());
-        int at = contexts.bitmapAt(cid, path);
+        int at = contexts.bitmapAt(path);
         int bits = 0;
-        for (int bit = WindowBitmap.nextSet(contexts.words(), at, 0);
+        for (int bit = WindowBitmap.nextSet(contexts.row(cid), at, 0);
                 bit >= 0;
                 bit =
                         bit + 1 < WindowBitmap.BITS
-                                ? WindowBitmap.nextSet(contexts.words(), at, bit + 1)
+                                ? WindowBitmap.nextSet(contexts.row(cid), at, bit + 1)
                                 : -1) {
             assertThat(twin.beyond).contains(twin.next + 1 + bit);
             bits++;
