@@ -40,6 +40,7 @@ class BenchmarksRunTest {
                         "ChecksumBenchmark",
                         "CodecBenchmark",
                         "EngineBenchmark",
+                        "EventQueueBenchmark",
                         "PlacementBenchmark",
                         "RingBenchmark",
                         "TimerBenchmark");

@@ -16,6 +16,12 @@ public interface CongestionControl {
     void reset(int initialPackets);
 
     /**
+     * The window is used up to its end. Without this fact it does not grow: what nobody fills says
+     * nothing of what the way would carry.
+     */
+    void onFull();
+
+    /**
      * New acknowledgements arrived.
      *
      * @param ackedPackets packets acknowledged for the first time, cumulatively or selectively

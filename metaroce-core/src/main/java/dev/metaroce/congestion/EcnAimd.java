@@ -14,7 +14,8 @@ import dev.metaroce.util.Invariant;
  * as the next cut then waits for a mark.
  *
  * <p><b>Growth.</b> Slow start, one packet for each unmarked packet acknowledged, until the first
- * cut; then one packet per window acknowledged, that is one per RTT. W stays in [1, maxPackets].
+ * cut; then one packet per window acknowledged, that is one per RTT. W stays in [1, maxPackets]. It
+ * grows only where it limits (RFC 9002 section 7.8): used up in this round or the one before.
  *
  * <p><b>Loss</b> is repaired by others and means congestion only when it is frequent or comes with
  * queues (protocol design, section 5; TCP's 1/sqrt(p) law must not apply). Losses and
@@ -63,6 +64,10 @@ public final class EcnAimd implements CongestionControl {
     private long roundAcked;
     private long roundMarked;
 
+    // The window was used up to its end, in this round and in the one before.
+    private boolean full;
+    private boolean fullBefore;
+
     // Counts for the loss ratio, over one or more rounds.
     private long lossAcked;
     private long lossLost;
@@ -94,8 +99,15 @@ public final class EcnAimd implements CongestionControl {
         roundStarted = false;
         roundAcked = 0;
         roundMarked = 0;
+        full = false;
+        fullBefore = false;
         clearLossCounts();
         everCut = false;
+    }
+
+    @Override
+    public void onFull() {
+        full = true;
     }
 
     @Override
@@ -115,7 +127,10 @@ public final class EcnAimd implements CongestionControl {
             //= MR-5.2-2
             cutTo(nowNs, window - window * alpha / (2 * ALPHA_ONE));
         }
-        grow(ackedPackets - marked);
+        //= MR-5.2-3
+        if (full || fullBefore) {
+            grow(ackedPackets - marked);
+        }
         endRound(nowNs);
     }
 
@@ -178,6 +193,8 @@ public final class EcnAimd implements CongestionControl {
         roundStartNs = nowNs;
         roundAcked = 0;
         roundMarked = 0;
+        fullBefore = full;
+        full = false;
     }
 
     private void judgeLoss(long nowNs) {

@@ -6,7 +6,8 @@ import java.util.Arrays;
 
 /**
  * Splits the receiver's inbound rate among the active leases: max-min fair (water filling). Flows
- * that want less than the level get what they want, all others get the level.
+ * that want less than the level get what they want, all others get the level. What nobody wants is
+ * shared out evenly on top: a share is a limit, and demands of the past say little of the next.
  *
  * <p>What a flow wants is its demand with a quarter on top, so that a flow that speeds up is not
  * held at its old rate. That room is given only below the level: it never takes from a flow what is
@@ -61,9 +62,13 @@ public final class FairShare {
             share[i] = Math.min(withRoom(demandBitsPerSecond[i]), level);
             sum += share[i];
         }
+        long rest = n == 0 ? 0 : (capacityBitsPerSecond - sum) / n;
+        for (int i = 0; i < n; i++) {
+            share[i] += rest;
+        }
         //= MR-5.6-2
         Invariant.check(
-                sum <= capacityBitsPerSecond,
+                sum + n * rest <= capacityBitsPerSecond,
                 "shares fit the capacity",
                 sum,
                 capacityBitsPerSecond);

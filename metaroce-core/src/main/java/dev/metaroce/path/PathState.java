@@ -66,6 +66,9 @@ public final class PathState {
             activeNs = nowNs;
         }
         inFlight++;
+        if (inFlight >= congestion.windowPackets()) {
+            congestion.onFull();
+        }
     }
 
     /** A packet left the network: acknowledged, lost or refused. */

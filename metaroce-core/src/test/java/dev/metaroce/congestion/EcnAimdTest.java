@@ -23,6 +23,7 @@ class EcnAimdTest {
     /** One RTT in which the whole window comes back, packet by packet. */
     private void round(double markedFraction, double lossRatio, long rttNs, Rng rng) {
         int window = law.windowPackets();
+        law.onFull();
         for (int i = 0; i < window; i++) {
             nowNs += rttNs / window;
             if (rng.chance(lossRatio)) {
@@ -84,6 +85,25 @@ class EcnAimdTest {
         assertThat(law.windowPackets()).isCloseTo(50 + 40, Offset.offset(1));
     }
 
+    /** MR-5.2-3: a sender with little to send learns nothing of how much the way takes. */
+    @Test
+    void aWindowThatIsNotUsedUpDoesNotGrow() {
+        law.reset(10);
+        rounds(2, 0, 0, RTT_NS, new Rng(2));
+        int filled = law.windowPackets();
+        // One round more counts: its packets were sent while the window was full.
+        for (int i = 0; i < 50; i++) {
+            nowNs += RTT_NS;
+            law.onAck(nowNs, 5, 0, RTT_NS);
+        }
+        int idle = law.windowPackets();
+        rounds(1, 0, 0, RTT_NS, new Rng(2));
+
+        assertThat(filled).isEqualTo(40);
+        assertThat(idle).isBetween(40, 50);
+        assertThat(law.windowPackets()).isEqualTo(2 * idle);
+    }
+
     /** MR-5.2-1: with marks in every round alpha goes to the fraction of marked packets. */
     @ParameterizedTest
     @ValueSource(doubles = {0, 0.25, 0.5, 1})
@@ -117,6 +137,7 @@ class EcnAimdTest {
             int marked = (int) owed;
             owed -= marked;
             nowNs += RTT_NS;
+            law.onFull();
             law.onAck(nowNs, window, marked, RTT_NS);
             sum += i >= 1_000 ? law.windowPackets() + 0.5 : 0; // the fraction is cut off
         }
@@ -209,6 +230,7 @@ class EcnAimdTest {
         for (int i = 0; i < 200; i++) { // lets SRTT arrive without a packet acknowledged
             law.onAck(nowNs + i, 0, 0, slowNs);
         }
+        law.onFull();
         law.onLoss(nowNs, 2 * percent, 200);
 
         law.onAck(nowNs + 2 * slowNs, 200 - 2 * percent, 0, slowNs);
@@ -228,6 +250,7 @@ class EcnAimdTest {
         for (int i = 0; i < 200; i++) {
             law.onAck(nowNs + i, 0, 0, slowNs);
         }
+        law.onFull();
         law.onLoss(nowNs, lost, 100);
 
         law.onAck(nowNs + 2 * slowNs, 100 - lost, 0, slowNs);

@@ -38,10 +38,10 @@ class FairShareTest {
         assertThat(shares(100, ALL, 20, ALL)).containsExactly(37, 25, 37);
     }
 
-    /** MR-5.6-2: all satisfied, and the room of each is a quarter. */
+    /** MR-5.6-2: all satisfied with a quarter more; each gets a third of the rest besides. */
     @Test
-    void flowsThatFitAllGetRoomForAQuarterMore() {
-        assertThat(shares(1_000, 80, 40, 0)).containsExactly(100, 50, 0);
+    void flowsThatFitAllShareTheRest() {
+        assertThat(shares(990, 80, 40, 0)).containsExactly(380, 330, 280);
     }
 
     /** Three flows want 32 each of 100: the room shrinks to what is there. */
@@ -99,7 +99,10 @@ class FairShareTest {
         assertThat(sum).isLessThanOrEqualTo(BigDecimal.valueOf(capacity));
     }
 
-    /** In turns, every thirsty flow gets an equal part of what is left. */
+    /**
+     * In turns, every thirsty flow gets an equal part of what is left; when none is thirsty, the
+     * rest is poured out evenly.
+     */
     private static BigDecimal[] pour(long capacity, long[] demands) {
         MathContext precise = MathContext.DECIMAL128;
         BigDecimal[] cup = new BigDecimal[demands.length];
@@ -122,6 +125,10 @@ class FairShareTest {
                     thirsty.remove((Integer) i);
                 }
             }
+        }
+        BigDecimal part = left.divide(BigDecimal.valueOf(cup.length), precise);
+        for (int i = 0; thirsty.isEmpty() && i < cup.length; i++) {
+            cup[i] = cup[i].add(part);
         }
         return cup;
     }

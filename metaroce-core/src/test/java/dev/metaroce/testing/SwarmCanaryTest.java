@@ -21,6 +21,7 @@ class SwarmCanaryTest {
                     plan.loss == 0
                             && plan.corrupted == 0
                             && plan.blackRoute < 0
+                            && plan.killed == 0
                             && plan.outageNs == 0;
             if (quiet
                     && plan.initiators == 1

@@ -1,21 +1,50 @@
 package dev.metaroce.sim.event;
 
-import java.util.Arrays;
-
 /**
  * What is to happen in a simulation, earliest first; what is to happen at one time happens in the
  * order in which it was added. Owned by the simulation's thread; allocates only to grow.
+ *
+ * <p>The future is in three parts. A window of {@link NearEvents#BUCKETS} buckets begins after the
+ * bucket that is open; what lies beyond waits in {@link FarEvents} and moves into the window a step
+ * at a time. The next bucket with events is opened, and that means sorted ({@link DueEvents}), when
+ * the one before has been used up. At any moment each time belongs to one place, which keeps what
+ * was added to it in order, so that no event carries its number. The width of buckets is a power of
+ * two that follows what the buckets were found to hold.
  */
 public final class EventQueue {
-    private static final int INITIAL_EVENTS = 1024;
+    private static final int INITIAL_SHIFT = 10;
+    private static final int MIN_SHIFT = 1; // so that the end of the window is always a long
+    private static final int MAX_SHIFT = 50;
+    private static final int STEP_BITS = 9;
+    private static final long STEP = 1L << STEP_BITS;
+    private static final int MIN_CHECK_EVENTS = 1024;
 
-    private long[] times = new long[INITIAL_EVENTS];
-    private long[] orders = new long[INITIAL_EVENTS];
-    private long[] events = new long[INITIAL_EVENTS];
+    /** So much in the heap of the open bucket says that the bucket is too wide. */
+    private static final int CROWDED_HEAP = 8;
+
+    private final EventLists lists = new EventLists();
+    private final DueEvents due = new DueEvents();
+    private final NearEvents near = new NearEvents(lists);
+    private final FarEvents far = new FarEvents(lists);
+    private final BucketLoad load = new BucketLoad();
     private int size;
-    private long order;
-    private long timePs;
-    private long event;
+
+    /** Width of a bucket: 2^shift ps. */
+    private int shift = INITIAL_SHIFT;
+
+    private long open;
+    private long windowEnd;
+
+    public EventQueue() {
+        startWindow();
+    }
+
+    private void startWindow() {
+        open = (timePs() >> shift) - 1;
+        long step = (open + NearEvents.BUCKETS) >> STEP_BITS;
+        windowEnd = step << STEP_BITS;
+        far.restart(shift + STEP_BITS, step);
+    }
 
     /** Events not taken yet. */
     public int size() {
@@ -27,83 +56,143 @@ public final class EventQueue {
      * @param what any value; the caller's own
      */
     public void add(long atPs, long what) {
-        if (size == times.length) {
-            times = Arrays.copyOf(times, size * 2);
-            orders = Arrays.copyOf(orders, size * 2);
-            events = Arrays.copyOf(events, size * 2);
+        size++;
+        place(atPs, what);
+        if (due.heaped() >= checkEvents()) {
+            narrow();
         }
-        int at = size++;
-        long mine = order++;
-        while (at > 0) {
-            int parent = (at - 1) >>> 2;
-            if (times[parent] <= atPs) {
-                break;
-            }
-            move(parent, at);
-            at = parent;
-        }
-        put(at, atPs, mine, what);
     }
 
-    private void move(int from, int to) {
-        put(to, times[from], orders[from], events[from]);
-    }
-
-    private void put(int at, long time, long mine, long what) {
-        times[at] = time;
-        orders[at] = mine;
-        events[at] = what;
+    private void place(long atPs, long what) {
+        long bucket = atPs >> shift;
+        if (bucket <= open) {
+            due.add(atPs, what);
+        } else if (bucket < windowEnd) {
+            near.add(bucket, atPs, what);
+        } else {
+            far.add(atPs, what);
+        }
     }
 
     /** Takes the next event; false when there is none. */
     public boolean next() {
-        if (size == 0) {
-            return false;
+        if (due.isEmpty()) {
+            if (size == 0) {
+                return false;
+            }
+            openNext();
         }
-        timePs = times[0];
-        event = events[0];
-        int last = --size;
-        long time = times[last];
-        long mine = orders[last];
-        long what = events[last];
-        int at = 0;
-        while (true) {
-            int best = 4 * at + 1;
-            if (best >= last) {
-                break;
-            }
-            int end = Math.min(best + 4, last);
-            for (int child = best + 1; child < end; child++) {
-                if (isEarlier(times[child], orders[child], best)) {
-                    best = child;
-                }
-            }
-            if (isEarlier(time, mine, best)) {
-                break;
-            }
-            move(best, at);
-            at = best;
-        }
-        put(at, time, mine, what);
+        size--;
+        due.take();
         return true;
     }
 
-    private boolean isEarlier(long time, long mine, int than) {
-        return time < times[than] || (time == times[than] && mine < orders[than]);
+    private void openNext() {
+        if (load.events() >= checkEvents()) {
+            changeWidth(load.widthChange());
+        }
+        long before = open;
+        int distance = near.distance(open + 1);
+        if (distance < 0) {
+            jump();
+            distance = near.distance(open + 1);
+        }
+        open += distance + 1;
+        near.moveTo(open, due);
+        load.add(open - before, due.count(), due.distinctTimes());
+        extendWindow();
+    }
+
+    /** Goes on to the first of the far events, since nothing is near. */
+    private void jump() {
+        long atPs = far.earliestPs();
+        open = (atPs >> shift) - 1;
+        far.advance(atPs >>> (shift + STEP_BITS));
+        windowEnd = far.nextStep() << STEP_BITS;
+        extendWindow();
+    }
+
+    private void extendWindow() {
+        while (windowEnd + STEP - NearEvents.BUCKETS <= open) {
+            windowEnd += STEP;
+            int list = far.takeStep();
+            if (list != 0) {
+                moveNear(list);
+            }
+        }
+    }
+
+    private void moveNear(int list) {
+        int block = lists.next(list);
+        while (true) {
+            int end = block + EventLists.FIRST + 2 * lists.count(block);
+            for (int i = block + EventLists.FIRST; i < end; i += 2) {
+                long[] from = lists.array();
+                near.add(from[i] >> shift, from[i], from[i + 1]);
+            }
+            int next = lists.next(block);
+            lists.release(block);
+            if (block == list) {
+                return;
+            }
+            block = next;
+        }
+    }
+
+    /** To change the width costs as much as to move all events: not before as many have gone. */
+    private int checkEvents() {
+        return Math.max(MIN_CHECK_EVENTS, size);
+    }
+
+    private void narrow() {
+        int heap = due.recountHeaped();
+        if (heap > CROWDED_HEAP) {
+            changeWidth(-BucketLoad.bits(heap / BucketLoad.WANTED));
+        }
+    }
+
+    private void changeWidth(int bits) {
+        load.restart();
+        due.recountHeaped();
+        int changed = Math.clamp(shift + bits, MIN_SHIFT, MAX_SHIFT);
+        if (changed == shift) {
+            return;
+        }
+        long[] all = new long[2 * size];
+        int end = due.moveTo(all, 0);
+        end = near.moveTo(all, end);
+        end = far.moveTo(all, end);
+        shift = changed;
+        startWindow();
+        for (int i = 0; i < end; i += 2) {
+            place(all[i], all[i + 1]);
+        }
+    }
+
+    /** Width of a bucket, which has no influence on what comes next, but on how soon. */
+    long bucketPs() {
+        return 1L << shift;
     }
 
     /** When the next event happens; Long.MAX_VALUE when there is none. */
     public long nextTimePs() {
-        return size == 0 ? Long.MAX_VALUE : times[0];
+        if (!due.isEmpty()) {
+            return due.earliestPs();
+        }
+        if (size == 0) {
+            return Long.MAX_VALUE;
+        }
+        int distance = near.distance(open + 1);
+        return distance < 0 ? far.earliestPs() : near.earliestPs(open + 1 + distance);
     }
 
     /** Time of the event taken last. */
     public long timePs() {
-        return timePs;
+        return due.timePs();
     }
 
     /** The event taken last. */
     public long event() {
-        return event;
+        return due.event();
     }
 }

@@ -541,6 +541,12 @@ public final class Fabric {
         ports[port].faults = new LinkFaults(rates, rng.fork("port " + port));
     }
 
+    /** Makes a port mark each packet that finds so many bytes before it; 0: every packet. */
+    public void markFrom(int port, long bytes) {
+        ports[port].markFromBytes = bytes;
+        ports[port].markAllBytes = bytes;
+    }
+
     /** Plans link failures and repairs, none of them before now. */
     public void plan(List<LinkChange> changes) {
         for (LinkChange change : changes) {

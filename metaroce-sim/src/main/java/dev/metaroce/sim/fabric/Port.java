@@ -37,8 +37,8 @@ public final class Port extends PacketQueue {
     /** The queues by class; null when there is but one lossy class. */
     final @Nullable Scheduler scheduler;
 
-    final long markFromBytes;
-    final long markAllBytes;
+    long markFromBytes;
+    long markAllBytes;
 
     // For reports
     long txPackets;

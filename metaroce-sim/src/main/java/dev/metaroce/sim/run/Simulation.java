@@ -2,6 +2,7 @@ package dev.metaroce.sim.run;
 
 import dev.metaroce.engine.Engine;
 import dev.metaroce.event.EventSink;
+import dev.metaroce.sim.ConfigException;
 import dev.metaroce.sim.event.EventQueue;
 import dev.metaroce.sim.event.Events;
 import dev.metaroce.sim.fabric.EcmpCensus;
@@ -22,6 +23,9 @@ import java.util.function.Consumer;
  */
 public final class Simulation implements Fabric.Hosts {
     private static final int PS_PER_NS = 1_000;
+
+    /** 100 days; the clock of a simulation ends after 106. */
+    private static final long START_MAX_PS = 100L * 24 * 3600 * 1_000_000_000_000L;
 
     /** Packets an engine makes at a time: few, so that what it sends next is chosen late. */
     private static final int BATCH_PACKETS = 4;
@@ -122,6 +126,11 @@ public final class Simulation implements Fabric.Hosts {
         return nowPs;
     }
 
+    /** When the next event happens; Long.MAX_VALUE when there is none. */
+    public long nextEventPs() {
+        return events.nextTimePs();
+    }
+
     public long eventCount() {
         return eventCount;
     }
@@ -131,8 +140,17 @@ public final class Simulation implements Fabric.Hosts {
         return traceHash;
     }
 
-    /** Adds a flow that starts at {@code atPs}; returns its number. */
+    /**
+     * Adds a flow that starts at {@code atPs}; returns its number.
+     *
+     * @throws ConfigException when that is past, or so late that times could wrap
+     */
     public int addFlow(int source, int destination, long bytes, long atPs) {
+        if (atPs < nowPs || atPs > START_MAX_PS) {
+            throw new ConfigException(
+                    "a flow that starts at %d ps: it is %d ps, and %d ps (100 days) is the end"
+                            .formatted(atPs, nowPs, START_MAX_PS));
+        }
         int flow = flows.add(source, destination, bytes, atPs);
         events.add(atPs, Events.of(Events.FLOW_START, flow, 0));
         return flow;

@@ -3,13 +3,18 @@ package dev.metaroce.sim.topology;
 import dev.metaroce.sim.ConfigException;
 
 import java.nio.IntBuffer;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 
 /**
  * Fills the rows of {@link Routes}: a breadth-first search from each group of hosts over the
- * switches of its plane, and at each switch the ports to neighbours one hop nearer.
+ * switches of its plane, and at each switch the ports to neighbours one hop nearer. Edge switches
+ * of one pod, or all leaves, have the same neighbours; one search does for all of them.
  */
 final class RouteFinder {
     private final int hosts;
@@ -63,16 +68,34 @@ final class RouteFinder {
 
     void run() {
         for (int plane = 0; plane < firstSwitches.length; plane++) {
-            for (int group = groups.firstGroup(plane);
-                    group < groups.firstGroup(plane + 1);
-                    group++) {
-                search(plane, group);
+            for (List<Integer> twins : twins(plane)) {
+                search(plane, twins.getFirst());
+                for (int i = 1; i < twins.size(); i++) {
+                    follow(plane, twins.get(i - 1), twins.get(i));
+                }
             }
         }
         groups.finish();
         for (int i = 0; i < sets.length; i++) {
             sets[i] = Arrays.copyOf(sets[i], setCounts[i]);
         }
+    }
+
+    /** The groups of a plane; together those of one switch each that have the same neighbours. */
+    private Collection<List<Integer>> twins(int plane) {
+        Map<IntBuffer, List<Integer>> twins = new LinkedHashMap<>();
+        for (int group = groups.firstGroup(plane); group < groups.firstGroup(plane + 1); group++) {
+            int[] own = groups.switches(group);
+            int[] likeness =
+                    own.length == 1
+                            ? Arrays.stream(neighbours[own[0] - hosts])
+                                    .sorted()
+                                    .distinct()
+                                    .toArray()
+                            : new int[] {-1, group};
+            twins.computeIfAbsent(IntBuffer.wrap(likeness), _ -> new ArrayList<>()).add(group);
+        }
+        return twins.values();
     }
 
     private void search(int plane, int group) {
@@ -105,6 +128,26 @@ final class RouteFinder {
         groups.choose(plane, group, distances, hosts);
     }
 
+    /**
+     * Spares the search for a twin of the group before: the ways there are the same, but at both
+     * switches and at the neighbours that they share.
+     */
+    private void follow(int plane, int before, int group) {
+        int first = firstSwitches[plane] - hosts;
+        int at = groups.switches(group)[0] - hosts;
+        int twin = groups.switches(before)[0] - hosts;
+        distances[at] = 0;
+        distances[twin] = neighbours[at].length == 0 ? -1 : 2;
+        char[] row = rows[before].clone();
+        row[at - first] = Routes.ATTACHED_MAX;
+        row[twin - first] = (char) code(twin);
+        for (int neighbour : neighbours[at]) {
+            row[neighbour - first] = (char) code(neighbour);
+        }
+        rows[group] = row;
+        groups.choose(plane, group, distances, hosts);
+    }
+
     /** The set of ports of a switch to neighbours that are one hop nearer than it. */
     private int code(int at) {
         int nearer = distances[at] - 1;
@@ -131,7 +174,7 @@ final class RouteFinder {
             if (next == Routes.ATTACHED_MIN) {
                 throw new ConfigException(
                         "switch %d: has more than %d sets of equal-cost ports"
-                                .formatted(at, Routes.ATTACHED_MIN));
+                                .formatted(hosts + at, Routes.ATTACHED_MIN));
             }
             if (next == sets[at].length) {
                 sets[at] = Arrays.copyOf(sets[at], 2 * next);

@@ -1,5 +1,6 @@
 package dev.metaroce.sim.topology;
 
+import dev.metaroce.sim.ConfigException;
 import dev.metaroce.util.Invariant;
 
 import java.util.ArrayList;
@@ -117,6 +118,7 @@ public final class Topology {
      */
     public static final class Builder {
         private static final int INITIAL_LINKS = 64;
+        private static final int LINKS_MAX = 4_000_000;
 
         private final String kind;
         private final int hosts;
@@ -173,7 +175,12 @@ public final class Topology {
             return addLink(a, b, rateBitsPerSecond, rateBitsPerSecond, delayPs, plane);
         }
 
-        /** Adds a link and gives its number. Rates are 1 b/s or more, the delay 0 or more. */
+        /**
+         * Adds a link and gives its number.
+         *
+         * @param rateAb bits per second from A to B, at least 1; rateBa likewise
+         * @throws ConfigException when there are too many links to simulate
+         */
         public int addLink(int a, int b, long rateAb, long rateBa, long delayPs, int plane) {
             Invariant.check(isNode(a) && isNode(b) && a != b, "a link joins two nodes", a, b);
             Invariant.check(rateAb > 0 && rateBa > 0, "a link has a rate", rateAb, rateBa);
@@ -181,6 +188,10 @@ public final class Topology {
             checkPlane(plane);
             checkEnd(a, plane);
             checkEnd(b, plane);
+            if (links == LINKS_MAX) {
+                throw new ConfigException(
+                        "topology %s: has more than %d links".formatted(kind, LINKS_MAX));
+            }
             if (links == linkA.length) {
                 growLinks();
             }

@@ -10,6 +10,7 @@ import dev.metaroce.sim.run.SimConfig;
 import dev.metaroce.sim.run.Simulation;
 import dev.metaroce.sim.topology.Topologies;
 import dev.metaroce.sim.topology.Topology;
+import dev.metaroce.sim.topology.TopologySpec;
 
 import org.junit.jupiter.api.Test;
 
@@ -75,7 +76,12 @@ class AdaptiveRoutingTest {
         Simulation simulation =
                 new Simulation(
                         new SimConfig(2, SimConfig.limits(0), ADAPTIVE),
-                        Topologies.fatTree(hosts, 100 * GBPS, US));
+                        Topologies.build(
+                                TopologySpec.builder(TopologySpec.Kind.FAT_TREE)
+                                        .hosts(hosts)
+                                        .hostRate(100 * GBPS)
+                                        .delayPs(US)
+                                        .build()));
         for (int host = 0; host < hosts; host++) {
             simulation.addFlow(host, (host + 5) % hosts, bytes, 0);
             simulation.addFlow(host, (host + 9) % hosts, bytes, 0);

@@ -11,6 +11,7 @@ import dev.metaroce.sim.run.Simulation;
 import dev.metaroce.sim.topology.Routes;
 import dev.metaroce.sim.topology.Topologies;
 import dev.metaroce.sim.topology.Topology;
+import dev.metaroce.sim.topology.TopologySpec;
 import dev.metaroce.util.Rng;
 
 import org.junit.jupiter.api.DisplayName;
@@ -22,7 +23,13 @@ class EcmpTest {
 
     /** Flows between random hosts of a fat tree with k = 4, from random ports. */
     private static EcmpCensus census(FabricConfig config, int flows) {
-        Topology tree = Topologies.fatTree(16, 100 * GBPS, US);
+        Topology tree =
+                Topologies.build(
+                        TopologySpec.builder(TopologySpec.Kind.FAT_TREE)
+                                .hosts(16)
+                                .hostRate(100 * GBPS)
+                                .delayPs(US)
+                                .build());
         Routes routes = Routes.of(tree);
         EcmpCensus census = new FabricRig(tree, config).fabric.census();
         Rng rng = new Rng(11);
@@ -64,12 +71,18 @@ class EcmpTest {
         assertThat(census.warnings().getFirst())
                 .matches(
                         "hash polarisation at tier 2: 8 of 8 sets of equal ways are uneven;"
-                                + " pod\\d\\.agg\\d sends 100 % of \\d+ flows one of 2 ways");
+                                + " agg\\d sends 100 % of \\d+ flows one of 2 ways");
     }
 
     @Test
     void aSimulationCountsTheRoutesOfItsFlows() {
-        Topology tree = Topologies.fatTree(128, 100 * GBPS, US);
+        Topology tree =
+                Topologies.build(
+                        TopologySpec.builder(TopologySpec.Kind.FAT_TREE)
+                                .hosts(128)
+                                .hostRate(100 * GBPS)
+                                .delayPs(US)
+                                .build());
         for (FabricConfig config : new FabricConfig[] {FabricConfig.defaults(), SAME}) {
             Simulation simulation =
                     new Simulation(new SimConfig(1, SimConfig.limits(0), config), tree);
