@@ -13,6 +13,7 @@ import dev.metaroce.sim.fabric.Marking;
 import dev.metaroce.sim.fabric.Pfc;
 import dev.metaroce.sim.fabric.TrafficClass;
 import dev.metaroce.sim.topology.Topologies;
+import dev.metaroce.sim.topology.TopologySpec;
 import dev.metaroce.util.Rng;
 
 import org.junit.jupiter.api.Test;
@@ -41,7 +42,10 @@ class FeaturesTogetherTest {
         Simulation simulation =
                 new Simulation(
                         new SimConfig(5, SimConfig.limits(0), fabric, nic),
-                        Topologies.fatTree(HOSTS, 100_000_000_000L, US));
+                        Topologies.build(
+                                TopologySpec.builder(TopologySpec.Kind.FAT_TREE)
+                                        .hosts(HOSTS)
+                                        .build()));
         Rng rng = new Rng(7);
         for (int port = 0; port < simulation.fabric().ports(); port++) {
             simulation.fabric().fault(port, new LinkFaults.Rates(1e-3, 1e-3, 1e-4, 0.2, 1), rng);
