@@ -133,7 +133,7 @@ final class DueEvents {
         long places = 0;
         int bit = 0;
         for (int i = at; i < fromEnd; i += 2) {
-            long place = (i - at) / 2;
+            long place = ((long) i - at) / 2;
             int otherBit = 0;
             for (int other = at; other < i; other += 2) {
                 long isEarlier = (from[i] - from[other]) >>> (Long.SIZE - 1);

@@ -22,7 +22,34 @@ public final class EcmpCensus {
     private record Choice(int node, int firstWay, int ways) {}
 
     /** Flows by way of one switch's equal ways. */
-    public record Group(int node, int tier, long[] flows) {
+    public static final class Group {
+        private final int node;
+        private final int tier;
+        private final long[] flows;
+
+        Group(int node, int tier, long... flows) {
+            this.node = node;
+            this.tier = tier;
+            this.flows = flows.clone();
+        }
+
+        /** The switch. */
+        public int node() {
+            return node;
+        }
+
+        public int tier() {
+            return tier;
+        }
+
+        public int ways() {
+            return flows.length;
+        }
+
+        public long flows(int way) {
+            return flows[way];
+        }
+
         public long total() {
             long sum = 0;
             for (long n : flows) {
@@ -90,7 +117,7 @@ public final class EcmpCensus {
                         new Choice(node, ways[0], ways.length),
                         c -> new Group(node, topology.tier(node), new long[c.ways()]));
         for (int i = 0; i < ways.length; i++) {
-            group.flows()[i] += ways[i] == way ? 1 : 0;
+            group.flows[i] += ways[i] == way ? 1 : 0;
         }
     }
 
@@ -118,8 +145,8 @@ public final class EcmpCensus {
         Group worst = skewed.getFirst();
         double most = 0;
         for (Group group : skewed) {
-            for (int way = 0; way < group.flows().length; way++) {
-                double times = group.share(way) * group.flows().length;
+            for (int way = 0; way < group.ways(); way++) {
+                double times = group.share(way) * group.ways();
                 if (times > most) {
                     most = times;
                     worst = group;
@@ -133,8 +160,8 @@ public final class EcmpCensus {
                         skewed.size(),
                         choices,
                         topology.name(worst.node()),
-                        100 * most / worst.flows().length,
+                        100 * most / worst.ways(),
                         worst.total(),
-                        worst.flows().length);
+                        worst.ways());
     }
 }

@@ -3,7 +3,8 @@ package dev.metaroce.sim.run;
 import dev.metaroce.sim.ConfigException;
 
 /**
- * What a NIC takes time for beside the wire. All zero: a NIC as fast as its links.
+ * What a NIC takes time for beside the wire. All zero: a NIC as fast as its links. What waits to be
+ * received is not bounded, and stops no sender.
  *
  * @param rxPacketPs to receive a packet, one after the other
  * @param txPacketPs to make a packet, one after the other

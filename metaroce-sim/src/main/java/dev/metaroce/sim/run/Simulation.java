@@ -38,7 +38,6 @@ public final class Simulation implements Fabric.Hosts {
     private static final long HASH_PRIME = 0x9E37_79B9_7F4A_7C15L;
 
     private final EventQueue events = new EventQueue();
-    private final Topology topology;
     private final Fabric fabric;
     private final Flows flows = new Flows();
     private final Host[] hosts;
@@ -55,7 +54,6 @@ public final class Simulation implements Fabric.Hosts {
     private long traceHash;
 
     public Simulation(SimConfig config, Topology topology) {
-        this.topology = topology;
         Rng rng = new Rng(config.seed());
         Routes routes = Routes.of(topology);
         int mtu = config.limits().payloadMtu();
