@@ -112,6 +112,17 @@ final class TxLease {
         return rateBitsPerSecond;
     }
 
+    /** For reports. */
+    SendingState sending() {
+        long window = 0;
+        long inFlight = 0;
+        for (int i = 0; i < pathCount; i++) {
+            window += states[i].congestion().windowPackets();
+            inFlight += states[i].inFlight();
+        }
+        return new SendingState(window * mtu, inFlight * mtu, rateBitsPerSecond);
+    }
+
     /** True when the target's window has room for a packet; one may always be on the way. */
     boolean admits(int bytes) {
         //= MR-5.7-1
