@@ -162,6 +162,23 @@ public final class Stream extends ReadyList.Item<Stream> {
         return domain;
     }
 
+    /**
+     * Bytes of a posted send that the peer has not acknowledged, the packets on the way counted as
+     * full ones; 0 when there is none of that number. Engine thread only.
+     */
+    public long unacknowledgedBytes(long wrId) {
+        long mtu = connection.payloadMtu();
+        for (long seq = headSeq; seq < sendQueue.tail(); seq++) {
+            if (sendQueue.wrId(seq) == wrId) {
+                long length = sendQueue.length(seq);
+                long cut = seq < sendSeq ? length : seq == sendSeq ? sendOffset : 0;
+                long open = cut == 0 ? 0 : pendingPackets[sendQueue.index(seq)] * mtu;
+                return length - cut + Math.min(open, cut);
+            }
+        }
+        return 0;
+    }
+
     // Initiator: cutting work into packets
 
     /** Numbers of messages and receives start again with every lease. */

@@ -230,14 +230,27 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
         return false;
     }
 
-    /** Where the lease stands, for the text of a failure. */
+    /** How the present lease sends; null when there is none. Engine thread only. */
+    public @Nullable SendingState sending() {
+        TxLease held = lease;
+        return held == null ? null : held.sending();
+    }
+
+    /** Where the lease stands: one line. Engine thread only. */
+    public String leaseText(long nowNs) {
+        TxLease held = lease;
+        return "%s, %s, last answer %d ms ago, attempt %d"
+                .formatted(
+                        held == null ? "no lease" : "cid " + held.cid + "/" + held.epoch,
+                        leaseState,
+                        (nowNs - heardNs) / 1_000_000,
+                        attempts);
+    }
+
+    /** The same with what its paths are doing, for the text of a failure. */
     String progressText(long nowNs) {
         TxLease held = lease;
-        StringBuilder text = new StringBuilder(" (");
-        text.append(held == null ? "no lease" : "cid " + held.cid + "/" + held.epoch);
-        text.append(", ").append(leaseState);
-        text.append(", last answer ").append((nowNs - heardNs) / 1_000_000).append(" ms ago");
-        text.append(", attempt ").append(attempts);
+        StringBuilder text = new StringBuilder(" (").append(leaseText(nowNs));
         for (int i = 0; held != null && i < held.pathCount; i++) {
             text.append(held.paths[i].isAllAcked() ? "" : ", path " + i + " " + held.paths[i]);
         }

@@ -156,6 +156,17 @@ final class TxLease {
         return rateBitsPerSecond;
     }
 
+    /** For reports. */
+    SendingState sending() {
+        long window = 0;
+        long inFlight = 0;
+        for (int i = 0; i < pathCount; i++) {
+            window += states[i].congestion().windowPackets();
+            inFlight += states[i].inFlight();
+        }
+        return new SendingState(window * mtu, inFlight * mtu, rateBitsPerSecond);
+    }
+
     /** True when the target allows one more packet; one may always be on the way. */
     boolean admits(int bytes) {
         //= MR-5.7-1, MR-5.5-2

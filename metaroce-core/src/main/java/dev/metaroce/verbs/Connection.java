@@ -1,6 +1,7 @@
 package dev.metaroce.verbs;
 
 import dev.metaroce.transport.ConnectionState;
+import dev.metaroce.transport.SendingState;
 import dev.metaroce.transport.TransportConnection;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.Profile;
@@ -66,6 +67,18 @@ public final class Connection {
     /** The context id held now, or -1 when no lease is open. */
     public int cid() {
         return transport.cid();
+    }
+
+    /**
+     * How the present lease sends; null when there is none. For the thread that drives the engine.
+     */
+    public @Nullable SendingState sending() {
+        return transport.sending();
+    }
+
+    /** Where the lease stands: one line. For the thread that drives the engine. */
+    public String leaseText(long nowNs) {
+        return transport.leaseText(nowNs);
     }
 
     /**

@@ -49,6 +49,14 @@ public final class QueuePair {
     }
 
     /**
+     * Bytes of a posted send that the peer has not acknowledged, the packets on the way counted as
+     * full ones; 0 when there is none of that number. For the thread that drives the engine.
+     */
+    public long unacknowledgedBytes(long wrId) {
+        return stream.unacknowledgedBytes(wrId);
+    }
+
+    /**
      * RDMA WRITE with a completion; see {@link #postWrite(long, MemoryRegion, long, long, long,
      * int, boolean)}.
      */

@@ -8,6 +8,7 @@ import dev.metaroce.tools.example.ExampleCommand;
 import dev.metaroce.tools.info.DevInfoCommand;
 import dev.metaroce.tools.perf.PerfCommand;
 import dev.metaroce.tools.relay.RelayCommand;
+import dev.metaroce.tools.sim.SimCommand;
 
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -26,6 +27,7 @@ import picocli.CommandLine.Spec;
             PerfCommand.class,
             DevInfoCommand.class,
             RelayCommand.class,
+            SimCommand.class,
             ExampleCommand.class,
             DemoReceiverCommand.class
         },

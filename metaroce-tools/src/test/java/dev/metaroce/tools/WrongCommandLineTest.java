@@ -124,8 +124,72 @@ class WrongCommandLineTest {
     }
 
     @ParameterizedTest
+    @DisplayName("I01: wrong options of sim are refused likewise")
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "sim --host 4                    | --host                | did you mean",
+                "sim --topology torus            | --topology            | fat-tree",
+                "sim --hosts 1                   | --hosts               | 2..200000",
+                "sim --hosts x                   | --hosts               | 2..200000",
+                "sim --rate 0                    | --rate                | 100G",
+                "sim --rate 2T                   | --rate                | 1.6 Tb/s",
+                "sim --link-delay -1us           | --link-delay          | such as 1us",
+                "sim --link-delay 2000s          | --link-delay          | 1000s",
+                "sim --topology star --spines 2  | spines 2              | star",
+                "sim --topology pair --hosts 3   | hosts 3               | pair",
+                "sim --oversubscription 2 --link-rate 1G | --oversubscription | --link-rate",
+                "sim --topology ring --oversubscription 2 | --oversubscription | leaf-spine",
+                "sim --topology-file x --hosts 4 | --topology-file       | --hosts",
+                "sim --topology-file no/such     | no/such               | can be read",
+                "sim --workload gossip           | --workload            | permutation",
+                "sim --size 1M --sizes 64k       | --size                | --sizes",
+                "sim --size 3G                   | 3221225472            | at most 2147483648",
+                "sim --sizes normal:1-2          | --sizes               | uniform:1k-1M",
+                "sim --sizes-file no/such        | no/such               | can be read",
+                "sim --senders 5                 | fan 5                 | permutation",
+                "sim --workload incast --senders 500 | fan 500           | 1..127",
+                "sim --workload poisson --load 2 | --load                | 0.001..1",
+                "sim --traffic-matrix x --size 1 | --traffic-matrix      | --size",
+                "sim --traffic-matrix no/such    | no/such               | can be read",
+                "sim --profile X                 | --profile             | S or M",
+                "sim --mtu 1000                  | --mtu                 | 64",
+                "sim --contexts 257              | --contexts            | 1..256",
+                "sim --policy drop               | --policy              | queue, deny",
+                "sim --ecn 9,5,1                 | --ecn                 | KMIN",
+                "sim --buffer 1                  | --buffer              | 1024..",
+                "sim --headroom 1k               | --headroom            | --lossless pfc",
+                "sim --lossless maybe            | --lossless            | pfc, credit",
+                "sim --nic-miss 1us              | --nic-miss            | --nic-contexts",
+                "sim --loss 101                  | --loss                | 0..100",
+                "sim --loss 1 --burst-loss 1,5   | --loss                | --burst-loss",
+                "sim --burst-loss 1              | --burst-loss          | PERCENT,LENGTH",
+                "sim --faulty-link h0/edge0      | --faulty-link         | --loss",
+                "sim --loss 1 --faulty-link h0   | 'h0'                  | NODE/NODE",
+                "sim --link-down 1ms             | --link-down           | FROM[-TO]:LINK",
+                "sim --link-down 2ms-1ms:h0/edge0 | --link-down          | before it begins",
+                "sim --link-down 1ms:h0/edge9    | h0/edge9              | no link",
+                "sim --link-down 1ms:h0/spine0   | spine0                | edge0",
+                "sim --seeds 0                   | --seeds               | 1..1000000",
+                "sim --threads 2                 | --threads 2           | --seeds",
+                "sim --seeds 2 --sweep           | --seeds               | --sweep",
+                "sim --sweep 0                   | --sweep               | 1..199999",
+                "sim --sweep --hosts 4           | --sweep               | --hosts",
+                "sim --patience 1ns              | --patience            | 1us",
+                "sim --interval 1us              | --interval            | --series",
+                "sim --seeds 2 --flows f         | --flows               | --seeds",
+                "sim --flows no/such/file        | no/such/file          | another file",
+                "sim --json no/such/file         | no/such/file          | another file",
+            })
+    void isRefusedBySimLikewise(String arguments, String names, String advises) {
+        isRefusedWithOneLine(arguments, names, advises);
+    }
+
+    @ParameterizedTest
     @ValueSource(
             strings = {
+                "sim --json - --hosts 1",
+                "sim --json - --sweep --seeds 2",
                 "perf write-bw --json -s 0",
                 "perf write-bw --json -a -s 8",
                 "perf write-lat --json --nonsense",

@@ -23,8 +23,8 @@ public final class Events {
     /** Entry (a) of the plan of link changes is due. */
     public static final int LINK_CHANGE = 6;
 
-    /** A sample of the time series is due. */
-    public static final int SAMPLE = 7;
+    /** Whoever runs the simulation wants to look at it; no part of what is simulated. */
+    public static final int PAUSE = 7;
 
     /** A frame of flow control, which says (b), reaches the far end of a port (a). */
     public static final int FLOW_CONTROL = 16;

@@ -529,6 +529,11 @@ public final class Fabric {
         return FabricReport.of(this, topology, nowPs);
     }
 
+    /** What happened so far and should not; one line each. */
+    public List<String> warnings() {
+        return FabricReport.warnings(this, topology);
+    }
+
     /** Counts how flows would spread over equal ways. */
     public EcmpCensus census() {
         return new EcmpCensus(this, topology, routes);

@@ -37,15 +37,23 @@ public record FabricReport(long nowPs, List<PortRow> ports, List<String> warning
 
     static FabricReport of(Fabric fabric, Topology topology, long nowPs) {
         List<PortRow> rows = new ArrayList<>(fabric.ports());
+        for (int id = 0; id < fabric.ports(); id++) {
+            rows.add(row(fabric, topology, nowPs, fabric.port(id)));
+        }
+        return new FabricReport(nowPs, List.copyOf(rows), warnings(fabric, topology));
+    }
+
+    static List<String> warnings(Fabric fabric, Topology topology) {
         List<String> warnings = new ArrayList<>();
         for (int id = 0; id < fabric.ports(); id++) {
-            PortRow row = row(fabric, topology, nowPs, fabric.port(id));
-            rows.add(row);
-            long flagged = row.losses().getOrDefault(LossReason.LOSSLESS, 0L);
+            long flagged = fabric.port(id).losses(LossReason.LOSSLESS);
             if (flagged > 0) {
                 warnings.add(
                         "lossless class dropped: %d packets at %s->%s"
-                                .formatted(flagged, row.from(), row.to()));
+                                .formatted(
+                                        flagged,
+                                        topology.name(fabric.sender(id)),
+                                        topology.name(fabric.port(id).toNode)));
             }
         }
         for (String circle : fabric.deadlocks()) {
@@ -55,7 +63,7 @@ public record FabricReport(long nowPs, List<PortRow> ports, List<String> warning
             warnings.add(
                     "the watchdog emptied stopped ports %d times".formatted(fabric.watchdogs()));
         }
-        return new FabricReport(nowPs, List.copyOf(rows), List.copyOf(warnings));
+        return List.copyOf(warnings);
     }
 
     private static PortRow row(Fabric fabric, Topology topology, long nowPs, Port port) {

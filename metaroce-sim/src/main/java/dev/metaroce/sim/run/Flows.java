@@ -11,13 +11,15 @@ public final class Flows {
     private long[] bytes = new long[64];
     private long[] startPs = new long[64];
     private long[] endPs = new long[64];
+    private int[] numbers = new int[64];
     private final Map<Integer, String> failures = new LinkedHashMap<>();
     private int count;
     private int ended;
+    private int expected;
 
     private static final long OPEN = Long.MIN_VALUE;
 
-    int add(int source, int destination, long flowBytes, long atPs) {
+    int add(int source, int destination, long flowBytes, long atPs, int number) {
         if (count == sources.length) {
             int size = count * 2;
             sources = Arrays.copyOf(sources, size);
@@ -25,13 +27,21 @@ public final class Flows {
             bytes = Arrays.copyOf(bytes, size);
             startPs = Arrays.copyOf(startPs, size);
             endPs = Arrays.copyOf(endPs, size);
+            numbers = Arrays.copyOf(numbers, size);
         }
         sources[count] = source;
         destinations[count] = destination;
         bytes[count] = flowBytes;
         startPs[count] = atPs;
         endPs[count] = OPEN;
+        numbers[count] = number;
+        expected = Math.max(expected, count + 1);
         return count++;
+    }
+
+    /** So many more will come. */
+    void expect(int more) {
+        expected = count + more;
     }
 
     void end(int flow, long atPs, String failure) {
@@ -42,8 +52,19 @@ public final class Flows {
         }
     }
 
+    /** Flows so far. */
     public int count() {
         return count;
+    }
+
+    /** Flows there will have been, if all come that wait for others. */
+    public int expected() {
+        return expected;
+    }
+
+    /** The number of a flow in its workload. */
+    int number(int flow) {
+        return numbers[flow];
     }
 
     public int ended() {

@@ -1,6 +1,7 @@
 package dev.metaroce.sim.run;
 
 import dev.metaroce.engine.Engine;
+import dev.metaroce.event.EventId;
 import dev.metaroce.event.EventSink;
 import dev.metaroce.memory.Access;
 import dev.metaroce.memory.MemoryRegion;
@@ -9,6 +10,7 @@ import dev.metaroce.ring.WcStatus;
 import dev.metaroce.ring.WorkCompletion;
 import dev.metaroce.transport.DeviceLimits;
 import dev.metaroce.transport.EndpointIdentity;
+import dev.metaroce.transport.SendingState;
 import dev.metaroce.util.Rng;
 import dev.metaroce.verbs.CompletionQueue;
 import dev.metaroce.verbs.Connection;
@@ -18,6 +20,8 @@ import dev.metaroce.verbs.QueuePair;
 import dev.metaroce.verbs.RdmaDevice;
 import dev.metaroce.wire.NetAddress;
 
+import org.jspecify.annotations.Nullable;
+
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -26,7 +30,7 @@ import java.util.Map;
 import java.util.Objects;
 
 /** An endpoint: an engine with its memory, and the connections its flows use. */
-final class Host {
+final class Host implements EventSink {
     static final long SERVICE = 1;
 
     /** The UDP port of a device; path sockets have those above it. */
@@ -70,17 +74,19 @@ final class Host {
     /** The time an event of the queue will look at this host; Long.MAX_VALUE for none. */
     long wakeAtNs = Long.MAX_VALUE;
 
+    private int contextsPeak;
+
     /** Packets given to the NIC and not sent. */
     int queuedPackets;
 
-    Host(int number, DeviceLimits limits, Rng rng, EventSink events) {
+    Host(int number, DeviceLimits limits, Rng rng) {
         this.number = number;
         address = addressOf(number);
         Rng own = rng.fork("host " + number);
         Rng keys = own.fork("keys");
         firstPort = 32_768 + own.nextInt(16_384);
         EndpointIdentity identity = new EndpointIdentity(own.nextLong(), 1);
-        engine = new Engine(limits, identity, own, keys::nextInt, events);
+        engine = new Engine(limits, identity, own, keys::nextInt, this);
         device = new RdmaDevice(engine, new ManualDriver());
         domain = device.allocProtectionDomain();
         region = domain.registerVirtual(1L << 40, Access.ALL);
@@ -166,5 +172,41 @@ final class Host {
                 simulation.ended(flow, failed ? status + " " + channel.connection.failure() : "");
             }
         }
+    }
+
+    @Override
+    public void onEvent(long nowNs, EventId id, long a, long b, long c) {
+        if (id == EventId.CID_GRANTED) {
+            contextsPeak = Math.max(contextsPeak, engine.protocol().pool().inUse());
+        }
+    }
+
+    int contextsPeak() {
+        return contextsPeak;
+    }
+
+    long missingBytes(Flows flows, int flow) {
+        Channel channel = channels.get(flows.destination(flow));
+        return channel == null || channel.waiting.contains(flow)
+                ? flows.bytes(flow)
+                : channel.pair.unacknowledgedBytes(flow);
+    }
+
+    String state(Flows flows, int flow, long nowNs) {
+        Channel channel = channels.get(flows.destination(flow));
+        if (channel == null) {
+            return "not started";
+        }
+        String turn = channel.waiting.contains(flow) ? "behind other flows, " : "";
+        Connection connection = channel.connection;
+        SendingState sending = connection.sending();
+        String inFlight =
+                sending == null ? "" : ", %d bytes in flight".formatted(sending.inFlightBytes());
+        return turn + connection.state() + ": " + connection.leaseText(nowNs) + inFlight;
+    }
+
+    @Nullable SendingState sending(int destination) {
+        Channel channel = channels.get(destination);
+        return channel == null ? null : channel.connection.sending();
     }
 }

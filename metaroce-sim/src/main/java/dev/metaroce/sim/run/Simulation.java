@@ -1,7 +1,6 @@
 package dev.metaroce.sim.run;
 
 import dev.metaroce.engine.Engine;
-import dev.metaroce.event.EventSink;
 import dev.metaroce.sim.ConfigException;
 import dev.metaroce.sim.event.EventQueue;
 import dev.metaroce.sim.event.Events;
@@ -9,7 +8,11 @@ import dev.metaroce.sim.fabric.EcmpCensus;
 import dev.metaroce.sim.fabric.Fabric;
 import dev.metaroce.sim.topology.Routes;
 import dev.metaroce.sim.topology.Topology;
+import dev.metaroce.sim.workload.FlowSink;
+import dev.metaroce.sim.workload.Workload;
+import dev.metaroce.transport.SendingState;
 import dev.metaroce.util.Rng;
+import dev.metaroce.verbs.QueuePair;
 import dev.metaroce.wire.PacketMemory;
 import dev.metaroce.wire.TxBatch;
 
@@ -37,7 +40,18 @@ public final class Simulation implements Fabric.Hosts {
 
     private static final long HASH_PRIME = 0x9E37_79B9_7F4A_7C15L;
 
+    /** Why {@link #advance} came back. */
+    public enum Stop {
+        ALL_ENDED,
+        PAUSED,
+        EVENTS_DONE,
+        NO_EVENTS
+    }
+
     private final EventQueue events = new EventQueue();
+    private final SimConfig config;
+    private final Topology topology;
+    private final Routes routes;
     private final Fabric fabric;
     private final Flows flows = new Flows();
     private final Host[] hosts;
@@ -48,14 +62,18 @@ public final class Simulation implements Fabric.Hosts {
 
     private final TxBatch batch;
     private final Consumer<TxBatch> toNic = this::toNic;
+    private final FlowSink adding = this::addFlow;
+    private @Nullable Workload workload;
     private Host sending;
     private long nowPs;
     private long eventCount;
     private long traceHash;
 
     public Simulation(SimConfig config, Topology topology) {
+        this.config = config;
+        this.topology = topology;
         Rng rng = new Rng(config.seed());
-        Routes routes = Routes.of(topology);
+        routes = Routes.of(topology);
         int mtu = config.limits().payloadMtu();
         fabric =
                 new Fabric(
@@ -74,7 +92,7 @@ public final class Simulation implements Fabric.Hosts {
         hostPorts = new int[hosts.length][];
         Rng own = rng.fork("hosts");
         for (int i = 0; i < hosts.length; i++) {
-            hosts[i] = new Host(i, config.limits(), own, EventSink.NONE);
+            hosts[i] = new Host(i, config.limits(), own);
             hostPorts[i] = routes.ports(i);
         }
         sending = hosts[0];
@@ -84,6 +102,18 @@ public final class Simulation implements Fabric.Hosts {
 
     Host host(int number) {
         return hosts[number];
+    }
+
+    public SimConfig config() {
+        return config;
+    }
+
+    public Topology topology() {
+        return topology;
+    }
+
+    public Routes routes() {
+        return routes;
     }
 
     public Flows flows() {
@@ -96,6 +126,31 @@ public final class Simulation implements Fabric.Hosts {
 
     public Engine engine(int host) {
         return hosts[host].engine;
+    }
+
+    /** The most receive contexts of a host that were ever in use at once. */
+    public int contextsPeak(int host) {
+        return hosts[host].contextsPeak();
+    }
+
+    /**
+     * Bytes of a flow that its sender does not know to have arrived; all of them when it failed.
+     */
+    public long missingBytes(int flow) {
+        if (!flows.isOpen(flow)) {
+            return flows.failure(flow).isEmpty() ? 0 : flows.bytes(flow);
+        }
+        return hosts[flows.source(flow)].missingBytes(flows, flow);
+    }
+
+    /** One line on what an open flow is doing. */
+    public String state(int flow) {
+        return hosts[flows.source(flow)].state(flows, flow, nowNs());
+    }
+
+    /** How the connection of a flow sends; null when it has no lease. */
+    public @Nullable SendingState sending(int flow) {
+        return hosts[flows.source(flow)].sending(flows.destination(flow));
     }
 
     /** How the flows added so far spread over equal ways when each uses so many routes. */
@@ -143,17 +198,44 @@ public final class Simulation implements Fabric.Hosts {
     /**
      * Adds a flow that starts at {@code atPs}; returns its number.
      *
-     * @throws ConfigException when that is past, or so late that times could wrap
+     * @throws ConfigException when that is past, or so late that times could wrap, or more bytes
+     *     than a message can have
      */
     public int addFlow(int source, int destination, long bytes, long atPs) {
+        return addFlow(flows.count(), source, destination, atPs, bytes);
+    }
+
+    private int addFlow(int number, int source, int destination, long atPs, long bytes) {
         if (atPs < nowPs || atPs > START_MAX_PS) {
             throw new ConfigException(
                     "a flow that starts at %d ps: it is %d ps, and %d ps (100 days) is the end"
                             .formatted(atPs, nowPs, START_MAX_PS));
         }
-        int flow = flows.add(source, destination, bytes, atPs);
+        if (bytes > QueuePair.MAX_MESSAGE_BYTES) {
+            throw new ConfigException(
+                    "a flow of %d bytes: a message has at most %d"
+                            .formatted(bytes, QueuePair.MAX_MESSAGE_BYTES));
+        }
+        int flow = flows.add(source, destination, bytes, atPs, number);
         events.add(atPs, Events.of(Events.FLOW_START, flow, 0));
         return flow;
+    }
+
+    /** Adds the flows of a workload, those that wait for others too; at most one workload. */
+    public void add(Workload flowsToCome) {
+        workload = flowsToCome;
+        flows.expect(flowsToCome.flows());
+        flowsToCome.start(adding);
+    }
+
+    /** What the workload is called; empty when flows were added one by one. */
+    public String workloadKind() {
+        return workload == null ? "" : workload.kind();
+    }
+
+    /** What the workload calls a flow. */
+    public long flowId(int flow) {
+        return workload == null ? flow : workload.id(flows.number(flow));
     }
 
     /** Runs at most so many events; false when none is left. */
@@ -162,14 +244,47 @@ public final class Simulation implements Fabric.Hosts {
             if (!events.next()) {
                 return false;
             }
-            nowPs = events.timePs();
-            long event = events.event();
-            long mixed = nowPs ^ (event * HASH_PRIME);
-            traceHash = (Long.rotateLeft(traceHash, 23) ^ mixed) * HASH_PRIME;
-            eventCount++;
-            handle(event);
+            step();
         }
         return true;
+    }
+
+    /**
+     * Runs until the last flow to come has ended, a pause is due, or so many events are done,
+     * whichever is first. Where it stops on the way changes nothing of what is simulated.
+     */
+    public Stop advance(long maxEvents) {
+        for (long i = 0; i < maxEvents; i++) {
+            if (flows.ended() == flows.expected()) {
+                return Stop.ALL_ENDED;
+            }
+            if (!events.next()) {
+                return Stop.NO_EVENTS;
+            }
+            if (Events.kind(events.event()) == Events.PAUSE) {
+                if (events.size() == 0) {
+                    return Stop.NO_EVENTS;
+                }
+                nowPs = events.timePs();
+                return Stop.PAUSED;
+            }
+            step();
+        }
+        return Stop.EVENTS_DONE;
+    }
+
+    /** Makes {@link #advance} stop at a time, which is not in the past. */
+    public void pauseAt(long atPs) {
+        events.add(atPs, Events.of(Events.PAUSE, 0, 0));
+    }
+
+    private void step() {
+        nowPs = events.timePs();
+        long event = events.event();
+        long mixed = nowPs ^ (event * HASH_PRIME);
+        traceHash = (Long.rotateLeft(traceHash, 23) ^ mixed) * HASH_PRIME;
+        eventCount++;
+        handle(event);
     }
 
     private void handle(long event) {
@@ -338,5 +453,8 @@ public final class Simulation implements Fabric.Hosts {
 
     void ended(int flow, String failure) {
         flows.end(flow, nowPs, failure);
+        if (workload != null && failure.isEmpty()) {
+            workload.onFlowDone(flows.number(flow), nowPs, adding);
+        }
     }
 }

@@ -5,6 +5,7 @@ import dev.metaroce.net.OpenFiles;
 import picocli.CommandLine;
 import picocli.CommandLine.IExecutionExceptionHandler;
 import picocli.CommandLine.IParameterExceptionHandler;
+import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.UnmatchedArgumentException;
 
@@ -37,9 +38,18 @@ public final class Failures {
         CommandLine command = e.getCommandLine();
         String name = command.getCommandSpec().qualifiedName();
         String message = oneLine(messageOf(e)) + hint(e, name);
-        boolean json = Arrays.asList(arguments).contains("--json");
+        boolean json = wantsDocument(command, arguments);
         report(command, message, ExitCode.USAGE, json ? Json.object() : null);
         return ExitCode.USAGE;
+    }
+
+    /** Some commands have the document in a file that follows, and on standard output for "-". */
+    private static boolean wantsDocument(CommandLine command, String[] arguments) {
+        List<String> words = Arrays.asList(arguments);
+        int at = words.indexOf("--json");
+        OptionSpec option = command.getCommandSpec().findOption("--json");
+        boolean hasFile = option != null && option.arity().max() > 0;
+        return at >= 0 && (!hasFile || words.subList(at + 1, words.size()).indexOf("-") == 0);
     }
 
     private static int onExecution(Exception e, CommandLine command) {
@@ -72,7 +82,7 @@ public final class Failures {
             root = root.getCause();
         }
         String advice = OpenFiles.areTooFew(FILES_MIN) ? ": " + OpenFiles.advice(FILES_MIN) : "";
-        boolean json = Arrays.asList(arguments).contains("--json");
+        boolean json = wantsDocument(command, arguments);
         report(
                 command,
                 oneLine("Java cannot go on: " + root + advice),

@@ -57,7 +57,7 @@ public final class Json {
     }
 
     /** Seven significant digits: more would be noise, fewer would not add up. */
-    static double rounded(double value) {
+    public static double rounded(double value) {
         return new BigDecimal(value).round(DIGITS).doubleValue();
     }
 

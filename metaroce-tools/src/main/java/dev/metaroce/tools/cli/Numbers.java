@@ -111,6 +111,26 @@ public final class Numbers {
         }
     }
 
+    /** Paths of a lease. */
+    public static final class Paths extends Whole {
+        public Paths() {
+            super(1, 64);
+        }
+    }
+
+    /** Payload bytes per packet. */
+    public static final class PayloadMtu implements ITypeConverter<Integer> {
+        @Override
+        public Integer convert(String text) {
+            int value = text.matches("[0-9]{1,9}") ? Integer.parseInt(text) : -1;
+            if (value < 256 || value > 65_408 || value % 64 != 0) {
+                throw new TypeConversionException(
+                        "'" + text + "' is not a multiple of 64 in 256..65408");
+            }
+            return value;
+        }
+    }
+
     /** A percentage: "1", "1%" and "0.5 %" are accepted; the value is a share in 0..1. */
     public static final class Percent implements ITypeConverter<Double> {
         @Override

@@ -8,6 +8,7 @@ import dev.metaroce.tools.cli.ExitCode;
 import dev.metaroce.tools.cli.Json;
 import dev.metaroce.tools.cli.JsonReporter;
 import dev.metaroce.tools.cli.Numbers;
+import dev.metaroce.tools.cli.Progress;
 import dev.metaroce.tools.cli.Terminal;
 import dev.metaroce.tools.cli.ToolException;
 import dev.metaroce.tools.link.LossyLink;
@@ -184,7 +185,7 @@ public final class DemoCommand implements Callable<Integer>, JsonReporter {
             DemoSender.Outcome outcome;
             String task = "profile " + profile;
             try (Progress progress =
-                    new Progress(task, data.byteSize(), spec.commandLine().getErr())) {
+                    Progress.ofBytes(task, data.byteSize(), spec.commandLine().getErr())) {
                 outcome = sender.send(relay.localAddress(), data, progress);
             }
             lifeLine.showAll();

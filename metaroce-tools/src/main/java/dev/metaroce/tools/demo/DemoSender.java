@@ -10,6 +10,7 @@ import dev.metaroce.net.DriveMode;
 import dev.metaroce.ring.PostResult;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.ring.WorkCompletion;
+import dev.metaroce.tools.cli.Progress;
 import dev.metaroce.tools.cli.ToolException;
 import dev.metaroce.tools.link.CounterSnapshot;
 import dev.metaroce.tools.link.Endpoint;

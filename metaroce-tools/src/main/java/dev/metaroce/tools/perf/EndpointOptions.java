@@ -3,7 +3,7 @@ package dev.metaroce.tools.perf;
 import dev.metaroce.net.DeviceOptions;
 import dev.metaroce.net.DriveMode;
 import dev.metaroce.tools.cli.Numbers;
-import dev.metaroce.tools.cli.Numbers.Whole;
+import dev.metaroce.tools.cli.ProfileName;
 import dev.metaroce.tools.cli.ToolException;
 import dev.metaroce.tools.link.Endpoint;
 import dev.metaroce.tools.link.SocketOptions;
@@ -15,8 +15,6 @@ import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.TypeConversionException;
-
-import java.util.Locale;
 
 /** What every perf command says about its own end: address, port, and how the device works. */
 class EndpointOptions {
@@ -44,7 +42,7 @@ class EndpointOptions {
     @Option(
             names = "--mtu",
             paramLabel = "BYTES",
-            converter = Mtu.class,
+            converter = Numbers.PayloadMtu.class,
             description = "Largest payload per packet, a multiple of 64 in 256..65408 (8896).")
     @Nullable Integer mtu;
 
@@ -60,7 +58,7 @@ class EndpointOptions {
     @Option(
             names = "--paths",
             paramLabel = "N",
-            converter = Paths.class,
+            converter = Numbers.Paths.class,
             description = "Most paths of a lease, 1..64 (8).")
     @Nullable Integer paths;
 
@@ -123,35 +121,6 @@ class EndpointOptions {
             builder.paths(paths);
         }
         return builder;
-    }
-
-    static final class Paths extends Whole {
-        Paths() {
-            super(1, 64);
-        }
-    }
-
-    static final class Mtu implements ITypeConverter<Integer> {
-        @Override
-        public Integer convert(String text) {
-            int value = text.matches("[0-9]{1,9}") ? Integer.parseInt(text) : -1;
-            if (value < 256 || value > 65_408 || value % 64 != 0) {
-                throw new TypeConversionException(
-                        "'" + text + "' is not a multiple of 64 in 256..65408");
-            }
-            return value;
-        }
-    }
-
-    static final class ProfileName implements ITypeConverter<Profile> {
-        @Override
-        public Profile convert(String text) {
-            return switch (text.toUpperCase(Locale.ROOT)) {
-                case "S" -> Profile.S;
-                case "M" -> Profile.M;
-                default -> throw new TypeConversionException("'" + text + "' is not S or M");
-            };
-        }
     }
 
     static final class DriveName implements ITypeConverter<DriveMode> {

@@ -1,0 +1,10 @@
+package dev.metaroce.transport;
+
+/**
+ * How the holder of a lease sends at one moment; for reports.
+ *
+ * @param windowBytes payload that congestion control allows on the way, all paths together
+ * @param inFlightBytes payload on the way, counted as full packets
+ * @param rateBitsPerSecond the target's hint; Long.MAX_VALUE when it gave none
+ */
+public record SendingState(long windowBytes, long inFlightBytes, long rateBitsPerSecond) {}

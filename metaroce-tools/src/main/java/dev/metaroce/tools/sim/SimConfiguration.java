@@ -1,0 +1,61 @@
+package dev.metaroce.tools.sim;
+
+import dev.metaroce.sim.run.Flows;
+import dev.metaroce.sim.run.Simulation;
+import dev.metaroce.sim.topology.Topology;
+import dev.metaroce.transport.DeviceLimits;
+import dev.metaroce.wire.Profile;
+
+/**
+ * What is simulated.
+ *
+ * @param hostRateBitsPerSecond of all ports of the fastest host together
+ * @param flows that start by themselves or later
+ * @param bytes of the flows that have started, or will by themselves
+ * @param hints receivers tell senders which rate they may take
+ */
+record SimConfiguration(
+        String topology,
+        int hosts,
+        int switches,
+        int links,
+        int planes,
+        long hostRateBitsPerSecond,
+        String workload,
+        int flows,
+        long bytes,
+        String profile,
+        int paths,
+        int payloadMtu,
+        int contexts,
+        String policy,
+        boolean hints,
+        long seed) {
+    static SimConfiguration of(Simulation simulation) {
+        Topology topology = simulation.topology();
+        DeviceLimits limits = simulation.config().limits();
+        Flows flows = simulation.flows();
+        long bytes = 0;
+        for (int flow = 0; flow < flows.count(); flow++) {
+            bytes += flows.bytes(flow);
+        }
+        Profile profile = Profile.best(limits.profiles());
+        return new SimConfiguration(
+                topology.kind(),
+                topology.hosts(),
+                topology.switches(),
+                topology.links(),
+                topology.planes(),
+                Scenario.hostRate(topology),
+                simulation.workloadKind(),
+                flows.expected(),
+                bytes,
+                String.valueOf(profile),
+                profile == Profile.S ? 1 : limits.maxPaths(),
+                limits.payloadMtu(),
+                limits.contexts(),
+                dev.metaroce.tools.cli.Choice.label(limits.policy()),
+                limits.inboundRateBitsPerSecond() > 0,
+                simulation.config().seed());
+    }
+}

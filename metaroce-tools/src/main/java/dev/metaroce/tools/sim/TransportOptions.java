@@ -1,0 +1,93 @@
+package dev.metaroce.tools.sim;
+
+import dev.metaroce.sim.run.SimConfig;
+import dev.metaroce.tools.cli.Choice;
+import dev.metaroce.tools.cli.Numbers;
+import dev.metaroce.tools.cli.Numbers.Whole;
+import dev.metaroce.tools.cli.ProfileName;
+import dev.metaroce.transport.DeviceLimits;
+import dev.metaroce.transport.ExhaustionPolicy;
+import dev.metaroce.wire.Profile;
+
+import org.jspecify.annotations.Nullable;
+
+import picocli.CommandLine.Option;
+
+/** How the endpoints are set up. */
+final class TransportOptions {
+    @Option(
+            names = "--profile",
+            paramLabel = "M|S",
+            converter = ProfileName.class,
+            description = "M: many paths, selective acknowledgement. S: one path, Go-Back-N (M).")
+    Profile profile = Profile.M;
+
+    @Option(
+            names = "--mtu",
+            paramLabel = "BYTES",
+            converter = Numbers.PayloadMtu.class,
+            description = "Largest payload per packet, a multiple of 64 in 256..65408 (4096).")
+    @Nullable Integer mtu;
+
+    @Option(
+            names = "--paths",
+            paramLabel = "N",
+            converter = Numbers.Paths.class,
+            description = "Most paths of a lease, 1..16 (8).")
+    @Nullable Integer paths;
+
+    @Option(
+            names = "--contexts",
+            paramLabel = "N",
+            converter = Contexts.class,
+            description = "Receive contexts of each endpoint, 1..256 (256).")
+    @Nullable Integer contexts;
+
+    @Option(
+            names = "--policy",
+            paramLabel = "queue|deny",
+            converter = PolicyOption.class,
+            description =
+                    "Who asks for a context when none is free: waits in line, or is refused"
+                            + " and asks again (queue).")
+    @Nullable ExhaustionPolicy policy;
+
+    @Option(
+            names = "--no-hints",
+            description = "Receivers do not tell senders which rate they may take.")
+    boolean noHints;
+
+    /**
+     * @param inboundRateBitsPerSecond what a host can receive
+     */
+    DeviceLimits limits(long inboundRateBitsPerSecond) {
+        DeviceLimits.Builder builder =
+                SimConfig.limits(noHints ? 0 : inboundRateBitsPerSecond).toBuilder();
+        builder.profiles(profile.code());
+        if (mtu != null) {
+            builder.payloadMtu(mtu);
+        }
+        if (paths != null) {
+            builder.maxPaths(paths);
+        }
+        if (contexts != null) {
+            builder.contexts(contexts);
+        }
+        if (policy != null) {
+            builder.policy(policy);
+        }
+        return builder.build();
+    }
+
+    static final class Contexts extends Whole {
+        Contexts() {
+            super(1, 256);
+        }
+    }
+
+    static final class PolicyOption extends Choice<ExhaustionPolicy> {
+        PolicyOption() {
+            super(ExhaustionPolicy.class);
+        }
+    }
+}

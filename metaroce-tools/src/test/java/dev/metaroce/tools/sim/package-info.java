@@ -1,0 +1,2 @@
+/** Tests of {@code metaroce sim}. */
+package dev.metaroce.tools.sim;
