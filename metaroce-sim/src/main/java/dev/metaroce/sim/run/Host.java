@@ -8,7 +8,6 @@ import dev.metaroce.memory.MemoryRegion;
 import dev.metaroce.ring.PostResult;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.ring.WorkCompletion;
-import dev.metaroce.transport.DeviceLimits;
 import dev.metaroce.transport.EndpointIdentity;
 import dev.metaroce.transport.SendingState;
 import dev.metaroce.util.Rng;
@@ -37,6 +36,9 @@ final class Host implements EventSink {
     static final int UDP_PORT = 50_791;
 
     private static final int FIRST_ADDRESS = 0x0A00_0000;
+
+    /** Less the destination: what a WRITE that opens a lease is called, below all flows. */
+    private static final long OPENING = -1;
 
     /** Flows of one connection that are posted at once; more wait. */
     private static final int DEPTH = 8;
@@ -74,19 +76,21 @@ final class Host implements EventSink {
     /** The time an event of the queue will look at this host; Long.MAX_VALUE for none. */
     long wakeAtNs = Long.MAX_VALUE;
 
+    private final boolean closes;
     private int contextsPeak;
 
     /** Packets given to the NIC and not sent. */
     int queuedPackets;
 
-    Host(int number, DeviceLimits limits, Rng rng) {
+    Host(int number, SimConfig config, Rng rng) {
         this.number = number;
+        closes = config.connections() == Connections.CLOSE;
         address = addressOf(number);
         Rng own = rng.fork("host " + number);
         Rng keys = own.fork("keys");
         firstPort = 32_768 + own.nextInt(16_384);
         EndpointIdentity identity = new EndpointIdentity(own.nextLong(), 1);
-        engine = new Engine(limits, identity, own, keys::nextInt, this);
+        engine = new Engine(config.limits(), identity, own, keys::nextInt, this);
         device = new RdmaDevice(engine, new ManualDriver());
         domain = device.allocProtectionDomain();
         region = domain.registerVirtual(1L << 40, Access.ALL);
@@ -110,16 +114,26 @@ final class Host implements EventSink {
 
     /** Posts a flow to the connection to its destination, which is made when there is none. */
     void start(Flows flows, int flow, Host destination) {
-        Channel channel = channels.get(destination.number);
-        if (channel == null) {
-            channel = connect(destination);
-            channels.put(destination.number, channel);
-        }
+        Channel channel = channelTo(destination);
         if (channel.posted == DEPTH) {
             channel.waiting.add(flow);
         } else {
             post(channel, flow, flows.bytes(flow), destination);
         }
+    }
+
+    private Channel channelTo(Host destination) {
+        Channel channel = channels.get(destination.number);
+        if (channel == null) {
+            channel = connect(destination);
+            channels.put(destination.number, channel);
+        }
+        return channel;
+    }
+
+    /** Connects, and has a lease once an empty WRITE is done. */
+    void open(Host destination) {
+        post(channelTo(destination), OPENING - destination.number, 0, destination);
     }
 
     private Channel connect(Host destination) {
@@ -140,7 +154,7 @@ final class Host implements EventSink {
         return completions.getLast();
     }
 
-    private void post(Channel channel, int flow, long bytes, Host destination) {
+    private void post(Channel channel, long flow, long bytes, Host destination) {
         PostResult result =
                 channel.pair.postWrite(
                         flow,
@@ -160,12 +174,20 @@ final class Host implements EventSink {
         for (int i = 0; i < completions.size(); i++) {
             while (completions.get(i).poll(completion)) {
                 int flow = (int) completion.wrId();
+                if (flow < 0) {
+                    Objects.requireNonNull(channels.get((int) OPENING - flow)).posted--;
+                    simulation.opened();
+                    continue;
+                }
                 Channel channel = Objects.requireNonNull(channels.get(flows.destination(flow)));
                 channel.posted--;
                 Integer next = channel.waiting.poll();
                 if (next != null) {
                     Host destination = simulation.host(flows.destination(flow));
                     post(channel, next, flows.bytes(next), destination);
+                } else if (closes && channel.posted == 0) {
+                    channel.connection.close();
+                    channels.remove(flows.destination(flow));
                 }
                 WcStatus status = completion.status();
                 boolean failed = status != WcStatus.SUCCESS;

@@ -10,12 +10,22 @@ import dev.metaroce.transport.DeviceLimits;
  * @param limits of every engine
  * @param nic of every host
  */
-public record SimConfig(long seed, DeviceLimits limits, FabricConfig fabric, NicModel nic) {
+public record SimConfig(
+        long seed,
+        DeviceLimits limits,
+        FabricConfig fabric,
+        NicModel nic,
+        Connections connections) {
     private static final long US = 1_000;
 
-    /** With NICs that take no time. */
+    /** With NICs that take no time, and connections made by their first flow. */
     public SimConfig(long seed, DeviceLimits limits, FabricConfig fabric) {
         this(seed, limits, fabric, NicModel.NONE);
+    }
+
+    /** With connections made by their first flow. */
+    public SimConfig(long seed, DeviceLimits limits, FabricConfig fabric, NicModel nic) {
+        this(seed, limits, fabric, nic, Connections.COLD);
     }
 
     /** Limits of an endpoint in a data centre, as fast as hardware. */

@@ -6,6 +6,7 @@ import dev.metaroce.sim.event.EventQueue;
 import dev.metaroce.sim.event.Events;
 import dev.metaroce.sim.fabric.EcmpCensus;
 import dev.metaroce.sim.fabric.Fabric;
+import dev.metaroce.sim.fabric.LinkChange;
 import dev.metaroce.sim.topology.Routes;
 import dev.metaroce.sim.topology.Topology;
 import dev.metaroce.sim.workload.FlowSink;
@@ -18,6 +19,11 @@ import dev.metaroce.wire.TxBatch;
 
 import org.jspecify.annotations.Nullable;
 
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.function.Consumer;
 
 /**
@@ -66,6 +72,11 @@ public final class Simulation implements Fabric.Hosts {
     private @Nullable Workload workload;
     private Host sending;
     private long nowPs;
+
+    /** What others see as time 0: connections may have been opened before. */
+    private long originPs;
+
+    private int opening;
     private long eventCount;
     private long traceHash;
 
@@ -92,7 +103,7 @@ public final class Simulation implements Fabric.Hosts {
         hostPorts = new int[hosts.length][];
         Rng own = rng.fork("hosts");
         for (int i = 0; i < hosts.length; i++) {
-            hosts[i] = new Host(i, config.limits(), own);
+            hosts[i] = new Host(i, config, own);
             hostPorts[i] = routes.ports(i);
         }
         sending = hosts[0];
@@ -178,12 +189,13 @@ public final class Simulation implements Fabric.Hosts {
     }
 
     public long nowPs() {
-        return nowPs;
+        return nowPs - originPs;
     }
 
     /** When the next event happens; Long.MAX_VALUE when there is none. */
     public long nextEventPs() {
-        return events.nextTimePs();
+        long next = events.nextTimePs();
+        return next == Long.MAX_VALUE ? next : next - originPs;
     }
 
     public long eventCount() {
@@ -206,10 +218,10 @@ public final class Simulation implements Fabric.Hosts {
     }
 
     private int addFlow(int number, int source, int destination, long atPs, long bytes) {
-        if (atPs < nowPs || atPs > START_MAX_PS) {
+        if (atPs < nowPs() || atPs > START_MAX_PS) {
             throw new ConfigException(
                     "a flow that starts at %d ps: it is %d ps, and %d ps (100 days) is the end"
-                            .formatted(atPs, nowPs, START_MAX_PS));
+                            .formatted(atPs, nowPs(), START_MAX_PS));
         }
         if (bytes > QueuePair.MAX_MESSAGE_BYTES) {
             throw new ConfigException(
@@ -217,15 +229,61 @@ public final class Simulation implements Fabric.Hosts {
                             .formatted(bytes, QueuePair.MAX_MESSAGE_BYTES));
         }
         int flow = flows.add(source, destination, bytes, atPs, number);
-        events.add(atPs, Events.of(Events.FLOW_START, flow, 0));
+        events.add(originPs + atPs, Events.of(Events.FLOW_START, flow, 0));
         return flow;
     }
 
-    /** Adds the flows of a workload, those that wait for others too; at most one workload. */
+    /**
+     * Adds the flows of a workload, those that wait for others too; at most one workload, and
+     * before anything else. Time 0 is when warm connections are open.
+     */
     public void add(Workload flowsToCome) {
+        if (config.connections() == Connections.WARM) {
+            openFor(flowsToCome);
+        }
         workload = flowsToCome;
         flows.expect(flowsToCome.flows());
         flowsToCome.start(adding);
+    }
+
+    private void openFor(Workload flowsToCome) {
+        Map<Integer, Set<Integer>> sources = new LinkedHashMap<>();
+        flowsToCome.start(
+                (flow, source, destination, startPs, bytes) -> {
+                    if (startPs == 0) {
+                        sources.computeIfAbsent(destination, d -> new LinkedHashSet<>())
+                                .add(source);
+                    }
+                });
+        sources.forEach(
+                (destination, those) -> {
+                    if (those.size() <= config.limits().contexts()) {
+                        those.forEach(source -> open(hosts[source], hosts[destination]));
+                    }
+                });
+        while (opening > 0 && events.next()) {
+            step();
+        }
+        originPs = nowPs;
+    }
+
+    private void open(Host source, Host destination) {
+        opening++;
+        source.open(destination);
+        afterTurn(source);
+    }
+
+    /** A connection is open, or will never be. */
+    void opened() {
+        opening--;
+    }
+
+    /** Takes links down and up at times to come. */
+    public void plan(List<LinkChange> changes) {
+        fabric.plan(
+                changes.stream()
+                        .map(c -> new LinkChange(originPs + c.atPs(), c.link(), c.down()))
+                        .toList());
     }
 
     /** What the workload is called; empty when flows were added one by one. */
@@ -275,7 +333,7 @@ public final class Simulation implements Fabric.Hosts {
 
     /** Makes {@link #advance} stop at a time, which is not in the past. */
     public void pauseAt(long atPs) {
-        events.add(atPs, Events.of(Events.PAUSE, 0, 0));
+        events.add(originPs + atPs, Events.of(Events.PAUSE, 0, 0));
     }
 
     private void step() {
@@ -452,9 +510,9 @@ public final class Simulation implements Fabric.Hosts {
     }
 
     void ended(int flow, String failure) {
-        flows.end(flow, nowPs, failure);
+        flows.end(flow, nowPs(), failure);
         if (workload != null && failure.isEmpty()) {
-            workload.onFlowDone(flows.number(flow), nowPs, adding);
+            workload.onFlowDone(flows.number(flow), nowPs(), adding);
         }
     }
 }

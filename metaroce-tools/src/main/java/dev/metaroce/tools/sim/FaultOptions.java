@@ -95,7 +95,7 @@ final class FaultOptions {
                 }
             }
         }
-        simulation.fabric().plan(changes);
+        simulation.plan(changes);
     }
 
     private LinkFaults.@Nullable Rates rates() {

@@ -34,8 +34,8 @@ final class Scenario {
     /** A simulation that has not begun. */
     Simulation build(long seed) {
         Simulation simulation = new Simulation(config(seed), topology);
-        equipment.faults.apply(simulation);
         simulation.add(workload.apply(topology, seed));
+        equipment.faults.apply(simulation);
         return simulation;
     }
 
@@ -44,7 +44,8 @@ final class Scenario {
                 seed,
                 equipment.transport.limits(hostRate(topology)),
                 equipment.switches.config(),
-                equipment.nics.model());
+                equipment.nics.model(),
+                equipment.transport.connections());
     }
 
     /** What the fastest host can receive on all of its ports together. */

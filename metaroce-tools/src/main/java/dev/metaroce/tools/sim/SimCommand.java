@@ -1,6 +1,7 @@
 package dev.metaroce.tools.sim;
 
 import dev.metaroce.sim.ConfigException;
+import dev.metaroce.sim.run.Connections;
 import dev.metaroce.sim.run.Simulation;
 import dev.metaroce.tools.cli.Json;
 import dev.metaroce.tools.cli.JsonReporter;
@@ -153,6 +154,9 @@ public final class SimCommand implements Callable<Integer>, JsonReporter {
     }
 
     private int sweep(List<Integer> counts, SimOutput to, BooleanSupplier mayGoOn) {
+        if (transport.connections == null) {
+            transport.connections = Connections.CLOSE;
+        }
         List<Supplier<Simulation>> simulations = new ArrayList<>();
         for (int senders : counts) {
             Scenario scenario =

@@ -30,6 +30,7 @@ record SimConfiguration(
         int contexts,
         String policy,
         boolean hints,
+        String connections,
         long seed) {
     static SimConfiguration of(Simulation simulation) {
         Topology topology = simulation.topology();
@@ -56,6 +57,7 @@ record SimConfiguration(
                 limits.contexts(),
                 dev.metaroce.tools.cli.Choice.label(limits.policy()),
                 limits.inboundRateBitsPerSecond() > 0,
+                dev.metaroce.tools.cli.Choice.label(simulation.config().connections()),
                 simulation.config().seed());
     }
 }

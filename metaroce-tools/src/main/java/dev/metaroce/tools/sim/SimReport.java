@@ -30,7 +30,8 @@ final class SimReport {
                 count(c.planes(), "plane"),
                 rate(c.hostRateBitsPerSecond()));
         out.line(
-                " %s: %s, %s; profile %s, %d paths, MTU %d B, %d contexts, hints %s; seed %d",
+                " %s: %s, %s; profile %s, %d paths, MTU %d B, %d contexts,"
+                        + " hints %s; %s start; seed %d",
                 out.bold(c.workload()),
                 count(c.flows(), "flow"),
                 Terminal.bytes(c.bytes()),
@@ -39,6 +40,7 @@ final class SimReport {
                 c.payloadMtu(),
                 c.contexts(),
                 c.hints() ? "on" : "off",
+                c.connections(),
                 c.seed());
         out.line("-".repeat(WIDTH));
     }

@@ -52,8 +52,7 @@ final class SwitchOptions {
             converter = LosslessOption.class,
             description =
                     "Senders are stopped before switches have to drop: by pause frames (802.1Qbb),"
-                            + " or by credits as InfiniBand has them. Acknowledgements get a class"
-                            + " of their own (lossy).")
+                            + " or by credits as InfiniBand has them (lossy).")
     @Nullable Lossless lossless;
 
     @Option(
@@ -69,6 +68,13 @@ final class SwitchOptions {
             converter = Quantity.Delay.class,
             description = "With pfc: a port that is stopped for so long is emptied, from 1us.")
     @Nullable Long watchdogPs;
+
+    @Option(
+            names = "--one-class",
+            description =
+                    "Acknowledgements and control wait behind data. Without it they have a class of"
+                            + " their own that is sent first.")
+    boolean oneClass;
 
     @Option(
             names = "--adaptive-routing",
@@ -99,6 +105,10 @@ final class SwitchOptions {
             throw ToolException.usage(
                     "--headroom and --watchdog are for --lossless pfc: give it too");
         }
+        if (oneClass && (lossless != null || trimming)) {
+            throw ToolException.usage(
+                    "--one-class: --lossless and --trimming need a class for acknowledgements");
+        }
         if (watchdogPs != null && watchdogPs < 1_000_000) {
             throw ToolException.usage("--watchdog: shorter than 1us");
         }
@@ -117,11 +127,12 @@ final class SwitchOptions {
             builder.marking(ecn);
         }
         TrafficClass data = TrafficClass.strict("data");
+        if (!oneClass) {
+            TrafficClass classOfData = lossless == null ? data : data.asLossless();
+            builder.classes(TrafficClass.strict(TrafficClass.CONTROL), classOfData);
+        }
         if (lossless != null) {
-            builder.classes(TrafficClass.strict(TrafficClass.CONTROL), data.asLossless());
             builder.flowControl(flowControl());
-        } else if (trimming) {
-            builder.classes(TrafficClass.strict(TrafficClass.CONTROL), data);
         }
         return builder.build();
     }

@@ -1,5 +1,6 @@
 package dev.metaroce.tools.sim;
 
+import dev.metaroce.sim.run.Connections;
 import dev.metaroce.sim.run.SimConfig;
 import dev.metaroce.tools.cli.Choice;
 import dev.metaroce.tools.cli.Numbers;
@@ -33,7 +34,7 @@ final class TransportOptions {
             names = "--paths",
             paramLabel = "N",
             converter = Numbers.Paths.class,
-            description = "Most paths of a lease, 1..16 (8).")
+            description = "Most paths of a lease, 1..64 (64).")
     @Nullable Integer paths;
 
     @Option(
@@ -53,9 +54,24 @@ final class TransportOptions {
     @Nullable ExhaustionPolicy policy;
 
     @Option(
+            names = "--connections",
+            paramLabel = "warm|cold|close",
+            converter = ConnectionsOption.class,
+            description =
+                    "Flows that start at once find their connection open with a lease (warm), as"
+                            + " where nothing has to be opened; or they open it first (cold); or"
+                            + " they do, and close it when they are done (close) (warm, with"
+                            + " --sweep close).")
+    @Nullable Connections connections;
+
+    @Option(
             names = "--no-hints",
             description = "Receivers do not tell senders which rate they may take.")
     boolean noHints;
+
+    Connections connections() {
+        return connections == null ? Connections.WARM : connections;
+    }
 
     /**
      * @param inboundRateBitsPerSecond what a host can receive
@@ -82,6 +98,12 @@ final class TransportOptions {
     static final class Contexts extends Whole {
         Contexts() {
             super(1, 256);
+        }
+    }
+
+    static final class ConnectionsOption extends Choice<Connections> {
+        ConnectionsOption() {
+            super(Connections.class);
         }
     }
 
