@@ -51,6 +51,7 @@ public final class Fabric {
     private final @Nullable Switch[] switches;
     private final int hostCount;
     private final Hosts hosts;
+    private int portsDown;
     private long watchdogs;
     private final List<LinkChange> plan = new ArrayList<>();
     private final Rng marking;
@@ -223,8 +224,7 @@ public final class Fabric {
 
     /** True when the port could start a packet at once. */
     public boolean isIdle(int port, long nowPs) {
-        Port p = ports[port];
-        return p.isEmpty() && p.freeAtPs <= nowPs && !p.armed;
+        return ports[port].isIdle(nowPs);
     }
 
     public boolean isDown(int port) {
@@ -268,6 +268,9 @@ public final class Fabric {
             return Port.NONE;
         }
         int[] ways = routes.nextPorts(node, destination, s.plane);
+        if (portsDown == 0 && ways.length > 0) {
+            return ways[s.choose(flowHash, ways.length)];
+        }
         int up = 0;
         for (int way : ways) {
             up += ports[way].down ? 0 : 1;
@@ -309,11 +312,24 @@ public final class Fabric {
             return;
         }
         Switch owner = p.owner;
+        if (p.isIdle(nowPs) && passes(p, owner, packet)) {
+            send(nowPs, p, packet);
+            return;
+        }
         if (owner != null && !enter(nowPs, p, owner, packet)) {
             return;
         }
         p.append(packets, packet);
         kick(nowPs, p);
+    }
+
+    /** True when a packet that need not wait is neither marked nor dropped, nor held to credits. */
+    private boolean passes(Port p, @Nullable Switch owner, int packet) {
+        if (owner == null || control != null || p.markFromBytes == 0) {
+            return owner == null && control == null;
+        }
+        int bytes = packets.get(packet, Packets.WIRE_BYTES);
+        return owner.admits(0, bytes, alphas[packets.get(packet, Packets.TRAFFIC_CLASS)]);
     }
 
     /** Finds room in the switch for a packet, which may be marked, or trims or loses it. */
@@ -437,12 +453,17 @@ public final class Fabric {
 
     private void startNext(long nowPs, Port p) {
         int packet = p.take(packets);
-        int bytes = packets.get(packet, Packets.WIRE_BYTES);
-        p.freeAtPs = nowPs + p.serializationPs(bytes);
         release(nowPs, p, packet);
         if (control != null && lossless[packets.get(packet, Packets.TRAFFIC_CLASS)]) {
+            int bytes = packets.get(packet, Packets.WIRE_BYTES);
             control.onSent(nowPs, p, packets.get(packet, Packets.TRAFFIC_CLASS), bytes);
         }
+        send(nowPs, p, packet);
+    }
+
+    private void send(long nowPs, Port p, int packet) {
+        int bytes = packets.get(packet, Packets.WIRE_BYTES);
+        p.freeAtPs = nowPs + p.serializationPs(bytes);
         p.txPackets++;
         p.txBytes += bytes;
         launch(p, packet);
@@ -573,6 +594,7 @@ public final class Fabric {
         for (int port = 2 * link; port <= 2 * link + 1; port++) {
             Port p = ports[port];
             p.down = down;
+            portsDown += down ? 1 : -1;
             if (down) {
                 p.lostUntilPs = Math.max(nowPs, p.freeAtPs) + p.delayPs;
             }

@@ -93,6 +93,11 @@ public final class Port extends PacketQueue {
         return scheduler == null ? super.isEmpty() : scheduler.isEmpty();
     }
 
+    /** True when a packet that comes now need not wait. */
+    boolean isIdle(long nowPs) {
+        return freeAtPs <= nowPs && !armed && isEmpty();
+    }
+
     /** True when a packet waits that may be sent. */
     boolean hasNext() {
         return scheduler == null ? !super.isEmpty() : scheduler.hasNext();

@@ -381,6 +381,7 @@ public final class Simulation implements Fabric.Hosts {
         if (host.engine.nextDeadlineNs() <= nowNs) {
             host.engine.onTimeout(nowNs);
         }
+        host.poll(flows, this);
         afterTurn(host);
     }
 
@@ -405,6 +406,7 @@ public final class Simulation implements Fabric.Hosts {
                 hosts[fabric.source(packet)].address,
                 fabric.isCe(packet));
         fabric.give(packet);
+        to.poll(flows, this);
         afterTurn(to);
     }
 
@@ -415,7 +417,6 @@ public final class Simulation implements Fabric.Hosts {
 
     /** What may follow from anything an engine did. */
     private void afterTurn(Host host) {
-        host.poll(flows, this);
         if (host.engine.hasPosted()) {
             host.engine.drainPosted(nowNs());
         }
