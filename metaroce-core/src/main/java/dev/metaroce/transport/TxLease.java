@@ -131,7 +131,7 @@ final class TxLease {
         roundMarked += marked;
         if (nowNs - roundEndNs >= 0) {
             //= MR-5.5-2
-            crowded = 4 * roundMarked >= 3 * roundAcked;
+            crowded = 16 * roundMarked >= 15 * roundAcked;
             roundAcked = 0;
             roundMarked = 0;
             roundEndNs = nowNs + rttNs;

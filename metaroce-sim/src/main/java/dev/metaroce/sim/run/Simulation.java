@@ -424,7 +424,8 @@ public final class Simulation implements Fabric.Hosts {
         long deadlineNs = host.engine.nextDeadlineNs();
         if (deadlineNs < host.wakeAtNs) {
             host.wakeAtNs = Math.max(deadlineNs, nowNs());
-            events.add(host.wakeAtNs * PS_PER_NS, Events.of(Events.HOST_WAKE, host.number, 0));
+            long atPs = Math.max(host.wakeAtNs * PS_PER_NS, nowPs);
+            events.add(atPs, Events.of(Events.HOST_WAKE, host.number, 0));
         }
     }
 
