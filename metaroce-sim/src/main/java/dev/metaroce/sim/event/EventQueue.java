@@ -1,5 +1,7 @@
 package dev.metaroce.sim.event;
 
+import dev.metaroce.util.Invariant;
+
 /**
  * What is to happen in a simulation, earliest first; what is to happen at one time happens in the
  * order in which it was added. Owned by the simulation's thread; allocates only to grow.
@@ -54,8 +56,11 @@ public final class EventQueue {
     /**
      * @param atPs when, in picoseconds, not before the time of the event taken last
      * @param what any value; the caller's own
+     * @throws dev.metaroce.util.InvariantViolation when {@code atPs} is negative: a time that left
+     *     the range of a long
      */
     public void add(long atPs, long what) {
+        Invariant.check(atPs >= 0, "events have a time", atPs, what);
         size++;
         place(atPs, what);
         if (due.heaped() >= checkEvents()) {

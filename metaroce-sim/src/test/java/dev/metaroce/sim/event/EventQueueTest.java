@@ -1,9 +1,11 @@
 package dev.metaroce.sim.event;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.sun.management.ThreadMXBean;
 
+import dev.metaroce.util.InvariantViolation;
 import dev.metaroce.util.Rng;
 
 import org.junit.jupiter.api.Test;
@@ -85,6 +87,15 @@ class EventQueueTest {
         }
 
         assertThat(queue.size()).isEqualTo(hosts);
+    }
+
+    @Test
+    void timeThatLeftItsRangeIsADefect() {
+        long tooLatePs = Long.MAX_VALUE + 1;
+
+        assertThatThrownBy(() -> queue.add(tooLatePs, 1))
+                .isInstanceOf(InvariantViolation.class)
+                .hasMessageContaining(Long.toString(tooLatePs));
     }
 
     @ParameterizedTest
