@@ -29,7 +29,7 @@ public enum EventId {
     CID_ACTIVE,
     /** Target asked for the context back: peer, cid, epoch. */
     CID_RECLAIMING,
-    /** Target got the context back: peer, cid, epoch. */
+    /** Target got the context back, also when its connection ended: peer, cid, epoch. */
     CID_RELEASED,
     /** Target took the context by time-out or restart: peer, cid, epoch. */
     CID_EXPIRED,

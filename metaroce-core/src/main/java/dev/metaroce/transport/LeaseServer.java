@@ -651,9 +651,12 @@ final class LeaseServer {
 
     /** The connection ended: its context, or its place in the line, is free. */
     void forget(long nowNs, TransportConnection connection) {
-        if (connection.rxCid >= 0) {
+        int cid = connection.rxCid;
+        if (cid >= 0) {
+            device.event(
+                    nowNs, EventId.CID_RELEASED, contexts.holderPort(cid), cid, pool.epoch(cid));
             //= MR-3.6-5
-            free(nowNs, connection.rxCid, false);
+            free(nowNs, cid, false);
         }
         leaveLine(line.find(connection));
     }
