@@ -161,8 +161,14 @@ final class Completer {
             path.onSpurious();
         }
         Stream stream = path.stream(psn);
-        if (stream != null && stream.onPacketAcked(path.seq(psn))) {
-            finish(c, lease, stream, path.seq(psn));
+        if (stream != null) {
+            boolean paused = stream.notReadyCount > 0;
+            if (stream.onPacketAcked(path.seq(psn))) {
+                finish(c, lease, stream, path.seq(psn));
+            } else if (paused && stream.notReadyCount == 0) {
+                // Another copy than the refused one found a receive: no timer ends the pause now.
+                c.readyStreams.add(stream);
+            }
         }
         return 1;
     }
