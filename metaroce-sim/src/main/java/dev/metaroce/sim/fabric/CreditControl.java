@@ -89,6 +89,21 @@ final class CreditControl implements LosslessControl {
     @Override
     public void release(long nowPs, Port in, int trafficClass, int bytes) {
         usedBytes[in.id * classCount + trafficClass] -= bytes;
+        giveBack(nowPs, in, trafficClass, bytes);
+    }
+
+    /**
+     * InfiniBand tells the sum of what was sent on a link from time to time, and so finds what is
+     * missing; here the credit comes back as if the packet had gone on at once.
+     */
+    @Override
+    public void onTurnedAway(long nowPs, Port in, int trafficClass, int bytes) {
+        if (!topology.isHost(in.toNode)) {
+            giveBack(nowPs, in, trafficClass, bytes);
+        }
+    }
+
+    private void giveBack(long nowPs, Port in, int trafficClass, int bytes) {
         Port back = ports[in.id ^ 1];
         if (!back.down) {
             events.add(

@@ -247,6 +247,7 @@ public final class Fabric {
         packets.set(packet, Packets.IN_PORT, port);
         int out = nextPort(nowPs, p.toNode, packet);
         if (out == Port.NONE) {
+            turnAway(nowPs, p, packet);
             lose(p, packet, LossReason.NO_ROUTE);
         } else {
             enqueue(nowPs, out, packet);
@@ -307,11 +308,14 @@ public final class Fabric {
     /** Gives a packet to a port; it is sent, waits, or is dropped. */
     public void enqueue(long nowPs, int port, int packet) {
         Port p = ports[port];
+        Switch owner = p.owner;
         if (p.down) {
+            if (owner != null) {
+                turnAway(nowPs, ports[packets.get(packet, Packets.IN_PORT)], packet);
+            }
             lose(p, packet, LossReason.LINK_DOWN);
             return;
         }
-        Switch owner = p.owner;
         if (p.isIdle(nowPs) && passes(p, owner, packet)) {
             send(nowPs, p, packet);
             return;
@@ -364,10 +368,11 @@ public final class Fabric {
         int trafficClass = packets.get(packet, Packets.TRAFFIC_CLASS);
         int bytes = packets.get(packet, Packets.WIRE_BYTES);
         if (control != null && lossless[trafficClass]) {
+            Port in = ports[packets.get(packet, Packets.IN_PORT)];
             if (p.scheduler != null && p.scheduler.isDraining(trafficClass)) {
+                turnAway(nowPs, in, packet);
                 return LossReason.WATCHDOG;
             }
-            Port in = ports[packets.get(packet, Packets.IN_PORT)];
             return control.admit(nowPs, in, trafficClass, bytes) ? null : LossReason.LOSSLESS;
         }
         if (!owner.admits(ahead, bytes, alphas[trafficClass])) {
@@ -375,6 +380,14 @@ public final class Fabric {
         }
         owner.take(bytes);
         return null;
+    }
+
+    /** A packet that was sent on a link does not get into the switch at its end. */
+    private void turnAway(long atPs, Port in, int packet) {
+        int trafficClass = packets.get(packet, Packets.TRAFFIC_CLASS);
+        if (control != null && lossless[trafficClass]) {
+            control.onTurnedAway(atPs, in, trafficClass, packets.get(packet, Packets.WIRE_BYTES));
+        }
     }
 
     /** A packet is no longer in the buffer of a switch. */
@@ -476,6 +489,7 @@ public final class Fabric {
         LinkFaults faults = p.faults;
         LinkFaults.Fate fate = faults == null ? LinkFaults.Fate.ARRIVES : faults.next();
         if (fate == LinkFaults.Fate.LOST) {
+            turnAway(p.freeAtPs + p.delayPs, p, packet);
             lose(p, packet, LossReason.WIRE);
             return;
         }

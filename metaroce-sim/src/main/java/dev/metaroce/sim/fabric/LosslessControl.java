@@ -8,6 +8,9 @@ interface LosslessControl {
     /** A packet that had come over a link leaves the switch, or is dropped there. */
     void release(long nowPs, Port in, int trafficClass, int bytes);
 
+    /** A packet was lost on a link, or dropped by the switch at its end before it was admitted. */
+    void onTurnedAway(long nowPs, Port in, int trafficClass, int bytes);
+
     /** A packet of the class starts on a link. */
     void onSent(long nowPs, Port by, int trafficClass, int bytes);
 

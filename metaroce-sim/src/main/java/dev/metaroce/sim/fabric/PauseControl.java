@@ -176,6 +176,9 @@ final class PauseControl implements LosslessControl {
     }
 
     @Override
+    public void onTurnedAway(long nowPs, Port in, int trafficClass, int bytes) {}
+
+    @Override
     public void onSent(long nowPs, Port by, int trafficClass, int bytes) {}
 
     @Override

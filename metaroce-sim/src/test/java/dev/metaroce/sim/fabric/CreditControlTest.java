@@ -10,6 +10,7 @@ import static org.assertj.core.api.Assertions.within;
 import dev.metaroce.sim.ConfigException;
 import dev.metaroce.sim.run.SimConfig;
 import dev.metaroce.sim.run.Simulation;
+import dev.metaroce.util.Rng;
 
 import org.junit.jupiter.api.Test;
 
@@ -93,6 +94,44 @@ class CreditControlTest {
         assertThat(rig.fabric.packets().inFlight()).isZero();
         // All credit is back: 40 packets in 10 us and their own time are more than the link takes.
         assertThat(rig.nowPs() - startPs).isLessThan(1_000 * MTU * 80L + 12 * US);
+    }
+
+    /** A buffer of ten packets, and a wire that loses hundreds. */
+    @Test
+    void creditOfPacketsThatTheWireLosesComesBack() {
+        FabricRig rig =
+                new FabricRig(
+                        FabricRig.star(2, 100 * GBPS, 5 * US),
+                        config(Credits.defaults().withBuffer(10 * MTU)));
+        rig.fabric.fault(0, LinkFaults.Rates.ofLoss(0.3), new Rng(1));
+        for (int i = 0; i < 1_000; i++) {
+            rig.send(0, 1, MTU, i);
+        }
+        rig.run();
+
+        assertThat(rig.losses(LossReason.WIRE)).isBetween(200L, 400L);
+        assertThat(rig.arrivals).hasSize(1_000 - (int) rig.losses());
+        assertThat(rig.fabric.packets().inFlight()).isZero();
+    }
+
+    /** Packets that the switch cannot send on take no room there for good. */
+    @Test
+    void creditOfPacketsWithoutAWayComesBack() {
+        FabricRig rig =
+                new FabricRig(
+                        FabricRig.star(3, 100 * GBPS, 5 * US),
+                        config(Credits.defaults().withBuffer(10 * MTU)));
+        rig.fabric.setDown(0, 1, true);
+        for (int i = 0; i < 100; i++) {
+            rig.send(0, 1, MTU, i);
+        }
+        for (int i = 0; i < 100; i++) {
+            rig.send(0, 2, MTU, i);
+        }
+        rig.run();
+
+        assertThat(rig.losses()).isEqualTo(100);
+        assertThat(rig.arrivals).hasSize(100);
     }
 
     @Test
