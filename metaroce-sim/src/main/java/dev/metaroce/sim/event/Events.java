@@ -26,6 +26,9 @@ public final class Events {
     /** Whoever runs the simulation wants to look at it; no part of what is simulated. */
     public static final int PAUSE = 7;
 
+    /** Something of the application's own, number (a), is due. */
+    public static final int APPLICATION = 15;
+
     /** A frame of flow control, which says (b), reaches the far end of a port (a). */
     public static final int FLOW_CONTROL = 16;
 

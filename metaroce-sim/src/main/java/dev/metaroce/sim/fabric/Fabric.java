@@ -177,6 +177,14 @@ public final class Fabric {
         return packet;
     }
 
+    /** Makes a second packet like this one. */
+    public int copy(int packet) {
+        int copy = packets.copy(packet);
+        int stored = packets.get(packet, Packets.STORED_BYTES);
+        memory(copy).bytes().put(offset(copy), memory(packet).bytes(), offset(packet), stored);
+        return copy;
+    }
+
     /** Puts a packet into another class than it has by itself, before it is enqueued. */
     public void classify(int packet, int trafficClass) {
         Invariant.check(

@@ -68,6 +68,15 @@ public final class Packets {
         return packet;
     }
 
+    /** A new packet with the row of another, and room for as many bytes. */
+    int copy(int packet) {
+        int copy = take(get(packet, STORED_BYTES));
+        int slot = get(copy, SLOT);
+        System.arraycopy(rows, row(packet), rows, row(copy), 1 << ROW_SHIFT);
+        set(copy, SLOT, slot);
+        return copy;
+    }
+
     private int fresh() {
         if (count << ROW_SHIFT == rows.length) {
             rows = Arrays.copyOf(rows, rows.length * 2);

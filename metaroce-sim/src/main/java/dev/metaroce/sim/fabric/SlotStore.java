@@ -9,16 +9,20 @@ import java.util.Arrays;
  * chunks as it is needed and is never given back.
  */
 final class SlotStore {
-    private static final int CHUNK_SHIFT = 12;
-    private static final int CHUNK_SLOTS = 1 << CHUNK_SHIFT;
+    private static final int CHUNK_BYTES = 256 << 10;
 
     private final int slotBytes;
+    private final int chunkShift;
+    private final int chunkSlots;
     private PacketMemory[] chunks = {};
-    private int[] free = new int[CHUNK_SLOTS];
+    private int[] free;
     private int freeCount;
 
     SlotStore(int slotBytes) {
         this.slotBytes = slotBytes;
+        chunkSlots = Math.max(64, Integer.highestOneBit(CHUNK_BYTES / slotBytes));
+        chunkShift = Integer.numberOfTrailingZeros(chunkSlots);
+        free = new int[chunkSlots];
     }
 
     int slotBytes() {
@@ -26,7 +30,7 @@ final class SlotStore {
     }
 
     long bytes() {
-        return (long) chunks.length * CHUNK_SLOTS * slotBytes;
+        return (long) chunks.length * chunkSlots * slotBytes;
     }
 
     int take() {
@@ -37,13 +41,13 @@ final class SlotStore {
     }
 
     private void grow() {
-        int first = chunks.length << CHUNK_SHIFT;
+        int first = chunks.length << chunkShift;
         chunks = Arrays.copyOf(chunks, chunks.length + 1);
-        chunks[chunks.length - 1] = new PacketMemory(CHUNK_SLOTS * slotBytes);
-        if (free.length < first + CHUNK_SLOTS) {
-            free = Arrays.copyOf(free, Math.max(first + CHUNK_SLOTS, free.length * 2));
+        chunks[chunks.length - 1] = new PacketMemory(chunkSlots * slotBytes);
+        if (free.length < first + chunkSlots) {
+            free = Arrays.copyOf(free, Math.max(first + chunkSlots, free.length * 2));
         }
-        for (int i = CHUNK_SLOTS - 1; i >= 0; i--) {
+        for (int i = chunkSlots - 1; i >= 0; i--) {
             free[freeCount++] = first + i;
         }
     }
@@ -53,10 +57,10 @@ final class SlotStore {
     }
 
     PacketMemory memory(int slot) {
-        return chunks[slot >>> CHUNK_SHIFT];
+        return chunks[slot >>> chunkShift];
     }
 
     int offset(int slot) {
-        return (slot & CHUNK_SLOTS - 1) * slotBytes;
+        return (slot & chunkSlots - 1) * slotBytes;
     }
 }

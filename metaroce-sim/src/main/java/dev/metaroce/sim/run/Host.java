@@ -8,6 +8,7 @@ import dev.metaroce.memory.MemoryRegion;
 import dev.metaroce.ring.PostResult;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.ring.WorkCompletion;
+import dev.metaroce.transport.DeviceLimits;
 import dev.metaroce.transport.EndpointIdentity;
 import dev.metaroce.transport.SendingState;
 import dev.metaroce.util.Rng;
@@ -60,7 +61,7 @@ final class Host implements EventSink {
     final Engine engine;
     final NetAddress address;
     final MemoryRegion region;
-    private final RdmaDevice device;
+    final RdmaDevice device;
     private final ProtectionDomain domain;
     private final Map<Integer, Channel> channels = new LinkedHashMap<>(1);
 
@@ -82,15 +83,30 @@ final class Host implements EventSink {
     /** Packets given to the NIC and not sent. */
     int queuedPackets;
 
-    Host(int number, SimConfig config, Rng rng) {
+    /** Counts the processes that had this address. */
+    final int incarnation;
+
+    boolean dead;
+    private final EventSink events;
+
+    /** A process with limits of its own. */
+    Host(
+            int number,
+            SimConfig config,
+            DeviceLimits limits,
+            Rng rng,
+            int incarnation,
+            EventSink events) {
         this.number = number;
+        this.incarnation = incarnation;
+        this.events = events;
         closes = config.connections() == Connections.CLOSE;
         address = addressOf(number);
         Rng own = rng.fork("host " + number);
         Rng keys = own.fork("keys");
         firstPort = 32_768 + own.nextInt(16_384);
-        EndpointIdentity identity = new EndpointIdentity(own.nextLong(), 1);
-        engine = new Engine(config.limits(), identity, own, keys::nextInt, this);
+        EndpointIdentity identity = new EndpointIdentity(own.nextLong(), incarnation);
+        engine = new Engine(limits, identity, own, keys::nextInt, this);
         device = new RdmaDevice(engine, new ManualDriver());
         domain = device.allocProtectionDomain();
         region = domain.registerVirtual(1L << 40, Access.ALL);
@@ -201,6 +217,7 @@ final class Host implements EventSink {
         if (id == EventId.CID_GRANTED) {
             contextsPeak = Math.max(contextsPeak, engine.protocol().pool().inUse());
         }
+        events.onEvent(nowNs, id, a, b, c);
     }
 
     int contextsPeak() {

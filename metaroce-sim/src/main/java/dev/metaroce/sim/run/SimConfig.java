@@ -9,23 +9,36 @@ import dev.metaroce.transport.DeviceLimits;
  * @param seed of everything random
  * @param limits of every engine
  * @param nic of every host
+ * @param realPayload packets carry the bytes of registered memory; else only their number, from
+ *     virtual regions
  */
 public record SimConfig(
         long seed,
         DeviceLimits limits,
         FabricConfig fabric,
         NicModel nic,
-        Connections connections) {
+        Connections connections,
+        boolean realPayload) {
     private static final long US = 1_000;
 
-    /** With NICs that take no time, and connections made by their first flow. */
+    /** With NICs that take no time, connections made by their first flow, and virtual payload. */
     public SimConfig(long seed, DeviceLimits limits, FabricConfig fabric) {
         this(seed, limits, fabric, NicModel.NONE);
     }
 
-    /** With connections made by their first flow. */
+    /** With connections made by their first flow, and virtual payload. */
     public SimConfig(long seed, DeviceLimits limits, FabricConfig fabric, NicModel nic) {
         this(seed, limits, fabric, nic, Connections.COLD);
+    }
+
+    /** With virtual payload. */
+    public SimConfig(
+            long seed,
+            DeviceLimits limits,
+            FabricConfig fabric,
+            NicModel nic,
+            Connections connections) {
+        this(seed, limits, fabric, nic, connections, false);
     }
 
     /** Limits of an endpoint in a data centre, as fast as hardware. */

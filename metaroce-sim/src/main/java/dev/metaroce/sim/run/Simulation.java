@@ -11,9 +11,12 @@ import dev.metaroce.sim.topology.Routes;
 import dev.metaroce.sim.topology.Topology;
 import dev.metaroce.sim.workload.FlowSink;
 import dev.metaroce.sim.workload.Workload;
+import dev.metaroce.transport.DeviceLimits;
 import dev.metaroce.transport.SendingState;
 import dev.metaroce.util.Rng;
 import dev.metaroce.verbs.QueuePair;
+import dev.metaroce.verbs.RdmaDevice;
+import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.PacketMemory;
 import dev.metaroce.wire.TxBatch;
 
@@ -58,6 +61,8 @@ public final class Simulation implements Fabric.Hosts {
     private final SimConfig config;
     private final Topology topology;
     private final Routes routes;
+    private final Application application;
+    private final Rng processes;
     private final Fabric fabric;
     private final Flows flows = new Flows();
     private final Host[] hosts;
@@ -81,11 +86,18 @@ public final class Simulation implements Fabric.Hosts {
     private long traceHash;
 
     public Simulation(SimConfig config, Topology topology) {
+        this(config, topology, new Application() {});
+    }
+
+    public Simulation(SimConfig config, Topology topology, Application application) {
         this.config = config;
         this.topology = topology;
+        this.application = application;
         Rng rng = new Rng(config.seed());
+        processes = rng.fork("processes");
         routes = Routes.of(topology);
         int mtu = config.limits().payloadMtu();
+        boolean virtual = !config.realPayload();
         fabric =
                 new Fabric(
                         events,
@@ -94,16 +106,16 @@ public final class Simulation implements Fabric.Hosts {
                         config.fabric().toBuilder()
                                 .mtuBytesAtLeast(config.fabric().overheadBytes() + mtu + HEADERS)
                                 .build(),
-                        LARGEST_ANSWER_BYTES,
+                        virtual ? LARGEST_ANSWER_BYTES : mtu + LARGEST_ANSWER_BYTES,
                         rng.fork("fabric"),
                         this);
         int batchBytes = BATCH_PACKETS * (mtu + HEADERS) + LARGEST_ANSWER_BYTES;
-        batch = new TxBatch(new PacketMemory(batchBytes), BATCH_PACKETS, 1, true);
+        batch = new TxBatch(new PacketMemory(batchBytes), BATCH_PACKETS, 1, virtual);
         hosts = new Host[topology.hosts()];
         hostPorts = new int[hosts.length][];
         Rng own = rng.fork("hosts");
         for (int i = 0; i < hosts.length; i++) {
-            hosts[i] = new Host(i, config, own);
+            hosts[i] = new Host(i, config, config.limits(), own, 1, application.events(i));
             hostPorts[i] = routes.ports(i);
         }
         sending = hosts[0];
@@ -137,6 +149,14 @@ public final class Simulation implements Fabric.Hosts {
 
     public Engine engine(int host) {
         return hosts[host].engine;
+    }
+
+    public RdmaDevice device(int host) {
+        return hosts[host].device;
+    }
+
+    public NetAddress address(int host) {
+        return hosts[host].address;
     }
 
     /** The most receive contexts of a host that were ever in use at once. */
@@ -296,6 +316,38 @@ public final class Simulation implements Fabric.Hosts {
         return workload == null ? flow : workload.id(flows.number(flow));
     }
 
+    // For applications
+
+    /** Calls {@link Application#onEvent} at {@code atPs} with a number of the application's own. */
+    public void schedule(long atPs, int number) {
+        events.add(atPs, Events.of(Events.APPLICATION, number, 0));
+    }
+
+    /** The application did something at a host outside of {@link Application#onTurn}. */
+    public void turn(int host) {
+        poll(hosts[host]);
+        afterTurn(hosts[host]);
+    }
+
+    /** Hands a packet that {@link Application#onArrival} kept to its host, at {@code atPs}. */
+    public void arrive(long atPs, int host, int packet) {
+        events.add(atPs, Events.of(Events.RECEIVED, host, packet));
+    }
+
+    /** The process at a host dies: it neither receives nor sends from now on. */
+    public void kill(int host) {
+        hosts[host].dead = true;
+    }
+
+    /** A new process takes the address of a host; the one before dies. */
+    public void restart(int host, DeviceLimits limits) {
+        Host old = hosts[host];
+        old.dead = true;
+        Rng own = processes.fork("process " + old.incarnation);
+        int next = old.incarnation + 1;
+        hosts[host] = new Host(host, config, limits, own, next, application.events(host));
+    }
+
     /** Runs at most so many events; false when none is left. */
     public boolean run(long maxEvents) {
         for (long i = 0; i < maxEvents; i++) {
@@ -351,12 +403,13 @@ public final class Simulation implements Fabric.Hosts {
             case Events.ARRIVE -> fabric.onArrive(nowPs, a, Events.b(event));
             case Events.PORT_FREE -> fabric.onPortFree(nowPs, a);
             case Events.HOST_WAKE -> wake(hosts[a]);
+            case Events.RECEIVED -> receive(hosts[a], Events.b(event));
+            case Events.APPLICATION -> application.onEvent(a);
             case Events.FLOW_START -> {
                 Host source = hosts[flows.source(a)];
                 source.start(flows, a, hosts[flows.destination(a)]);
                 afterTurn(source);
             }
-            case Events.RECEIVED -> deliver(a, Events.b(event));
             case Events.NIC_SEND -> fabric.enqueue(nowPs, a, Events.b(event));
             case Events.NIC_FREE -> {
                 if (nics != null) {
@@ -374,40 +427,61 @@ public final class Simulation implements Fabric.Hosts {
 
     private void wake(Host host) {
         long nowNs = nowNs();
-        if (host.wakeAtNs != nowNs) {
+        if (host.wakeAtNs != nowNs || host.dead) {
             return;
         }
         host.wakeAtNs = Long.MAX_VALUE;
         if (host.engine.nextDeadlineNs() <= nowNs) {
             host.engine.onTimeout(nowNs);
         }
-        host.poll(flows, this);
+        poll(host);
         afterTurn(host);
     }
 
     @Override
     public void onArrival(int host, int port, int packet) {
+        if (!application.onArrival(host, packet)) {
+            return;
+        }
         if (nics == null) {
-            deliver(host, packet);
+            receive(hosts[host], packet);
         } else {
             nics.receive(nowPs, host, packet);
         }
     }
 
-    private void deliver(int host, int packet) {
-        Host to = hosts[host];
-        PacketMemory memory = fabric.memory(packet);
-        memory.elide(fabric.elidedBytes(packet));
-        to.engine.onDatagram(
-                nowNs(),
-                memory,
-                fabric.offset(packet),
-                fabric.datagramBytes(packet),
-                hosts[fabric.source(packet)].address,
-                fabric.isCe(packet));
-        fabric.give(packet);
-        to.poll(flows, this);
+    /** What an engine took in may have finished work. */
+    private void poll(Host host) {
+        if (!host.dead) {
+            host.poll(flows, this);
+            application.onTurn(host.number);
+        }
+    }
+
+    private void receive(Host to, int packet) {
+        deliver(to.number, packet);
+        poll(to);
         afterTurn(to);
+    }
+
+    /**
+     * Hands a packet that {@link Application#onArrival} kept to its host now, as one of several:
+     * the host acts upon them at the next {@link #turn}.
+     */
+    public void deliver(int host, int packet) {
+        Host to = hosts[host];
+        if (!to.dead) {
+            PacketMemory memory = fabric.memory(packet);
+            memory.elide(fabric.elidedBytes(packet));
+            to.engine.onDatagram(
+                    nowNs(),
+                    memory,
+                    fabric.offset(packet),
+                    fabric.datagramBytes(packet),
+                    hosts[fabric.source(packet)].address,
+                    fabric.isCe(packet));
+        }
+        fabric.give(packet);
     }
 
     @Override
@@ -417,6 +491,9 @@ public final class Simulation implements Fabric.Hosts {
 
     /** What may follow from anything an engine did. */
     private void afterTurn(Host host) {
+        if (host.dead) {
+            return;
+        }
         if (host.engine.hasPosted()) {
             host.engine.drainPosted(nowNs());
         }

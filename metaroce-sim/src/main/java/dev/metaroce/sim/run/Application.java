@@ -1,0 +1,28 @@
+package dev.metaroce.sim.run;
+
+import dev.metaroce.event.EventSink;
+
+/**
+ * What the hosts of a simulation do besides flows. Called on the simulation's thread; does nothing
+ * unless told to.
+ */
+public interface Application {
+    /** An engine took something in: completions may wait, and what is posted now is sent next. */
+    default void onTurn(int host) {}
+
+    /** Something that {@link Simulation#schedule} was asked for is due. */
+    default void onEvent(int number) {}
+
+    /**
+     * A packet reached a host. False keeps it from the engine; the application then passes it on
+     * with {@link Simulation#arrive}.
+     */
+    default boolean onArrival(int host, int packet) {
+        return true;
+    }
+
+    /** Receives what the engine of a host reports; asked for whenever one starts. */
+    default EventSink events(int host) {
+        return EventSink.NONE;
+    }
+}
