@@ -92,7 +92,7 @@ public final class Lab {
         private Node(int number, DeviceLimits limits, EventSink events) {
             this.number = number;
             gathers = gathering;
-            batch = new TxBatch(new PacketMemory(batchBytes), batchRuns, 64, gathers);
+            batch = new TxBatch(new PacketMemory(BATCH_BYTES), BATCH_RUNS, 64, gathers);
             address = NetAddress.ofIpv4(0x0A00_0000 + number, 50_791);
             Rng own = rng.fork("node " + number + " process " + ++incarnations);
             Rng keys = own.fork("keys");
@@ -210,6 +210,8 @@ public final class Lab {
     }
 
     private static final int ROUTES = 64;
+    private static final int BATCH_BYTES = 1 << 20;
+    private static final int BATCH_RUNS = 256;
     private static final int MAX_DATAGRAMS_PER_TURN = 64;
     private static final int MAX_BATCHES_PER_TURN = 64;
     private static final int MAX_STEPS_AT_ONE_TIME = 100_000;
@@ -231,14 +233,10 @@ public final class Lab {
     private long latencyNs = 5_000;
     private long bitsPerSecond;
     private long coalesceNs = -1;
-    private int batchBytes = 1 << 20;
-    private int batchRuns = 256;
     private boolean gathering;
     private long[] portFreeNs = new long[1];
     private long markAboveNs = Long.MAX_VALUE;
     private long dropAboveNs = Long.MAX_VALUE;
-    private long hash = 0xCBF2_9CE4_8422_2325L;
-    private long packets;
     private int incarnations;
 
     public Lab(long seed) {
@@ -254,17 +252,8 @@ public final class Lab {
     }
 
     public Node add(DeviceLimits limits, EventSink events) {
-        EventSink hashing =
-                (now, id, a, b, c) -> {
-                    mix(now);
-                    mix(id.ordinal());
-                    mix(a);
-                    mix(b);
-                    mix(c);
-                    events.onEvent(now, id, a, b, c);
-                };
         DeviceLimits routed = limits.toBuilder().routes(Math.min(limits.routes(), ROUTES)).build();
-        Node node = new Node(nodes.size(), routed, hashing);
+        Node node = new Node(nodes.size(), routed, events);
         nodes.add(node);
         portFreeNs = java.util.Arrays.copyOf(portFreeNs, nodes.size());
         return node;
@@ -298,12 +287,6 @@ public final class Lab {
         coalesceNs = ns;
     }
 
-    /** How much nodes added from now on can send with one call; at least one packet must fit. */
-    public void batch(int bytes, int runs) {
-        batchBytes = bytes;
-        batchRuns = runs;
-    }
-
     /** Nodes added from now on send from virtual regions, and only from such. */
     public void gather() {
         gathering = true;
@@ -319,19 +302,6 @@ public final class Lab {
 
     public long nowNs() {
         return nowNs;
-    }
-
-    public long traceHash() {
-        return hash;
-    }
-
-    public long packets() {
-        return packets;
-    }
-
-    private void mix(long value) {
-        hash = (hash ^ value) * 0x0000_0100_0000_01B3L;
-        hash ^= hash >>> 29;
     }
 
     private void launch(Packet packet) {
@@ -450,13 +420,6 @@ public final class Lab {
     private void deliver(Packet packet, Node to) {
         if (to == null || to.dead) {
             return;
-        }
-        packets++;
-        mix(nowNs);
-        mix(packet.source.port());
-        mix(packet.length());
-        for (int i = 0; i + 8 <= Math.min(packet.bytes.length, 32); i += 8) {
-            mix(java.nio.ByteBuffer.wrap(packet.bytes).getLong(i));
         }
         inbox.bytes().put(0, packet.bytes);
         inbox.elide(packet.elided);
