@@ -103,7 +103,7 @@ final class Completer {
             path.onDelivered(acked);
             int ce = path.newCePackets(AckHeader.cePackets(m, record));
             path.state.congestion().onAck(nowNs, acked, Math.min(ce, acked), rttNs);
-            lease.onAcked(nowNs, acked, Math.min(ce, acked), rttNs);
+            lease.onRoundTrip(rttNs);
         }
         if (holes || probed) {
             detectLoss(nowNs, lease, path, pathId);

@@ -169,6 +169,7 @@ final class LeaseClient {
         for (int i = 0; i < lease.pathCount; i++) {
             lease.states[i].rtt().guess(c.answeredNs);
         }
+        lease.onRoundTrip(Math.max(1, c.answeredNs));
         c.lease = lease;
         c.leaseNumber++;
         c.leaseState = LeaseState.OPEN;
@@ -214,7 +215,9 @@ final class LeaseClient {
 
     private TxLease takeLease(NetAddress peer) {
         TxLease lease = spareCount > 0 ? spare[--spareCount] : null;
-        return lease == null ? new TxLease(limits.maxPaths(), peer) : lease;
+        return lease == null
+                ? new TxLease(limits.maxPaths(), peer, limits.inboundRateBitsPerSecond())
+                : lease;
     }
 
     void onQueued(long nowNs, PacketMemory m, int at, NetAddress source) {

@@ -36,9 +36,6 @@ final class TxLease {
      */
     private static final int LONG_LOSSES_MIN = 64;
 
-    /** Round trips of data that a hint allows in flight: one on the way, one in queues. */
-    private static final int HINT_ROUND_TRIPS = 2;
-
     final TxPath[] paths;
     final PathState[] states;
     final PathSelector selector = new PathSelector();
@@ -56,20 +53,21 @@ final class TxLease {
     private long windowBytes;
     private long inFlightBytes;
     private long rateBitsPerSecond;
+    private final long ownRateBitsPerSecond;
     private long payloadInFlightBytes;
     private long hintWindowBytes;
     private long minRttNs;
-    private boolean crowded;
-    private long roundEndNs;
-    private int roundAcked;
-    private int roundMarked;
     private int longestArrivedBytes;
     private int longLosses;
     int poolLoad;
     boolean slotWanted;
 
-    TxLease(int maxPaths, NetAddress nobody) {
+    /**
+     * @param ownRateBitsPerSecond what this endpoint can receive, and supposedly send; 0: unknown
+     */
+    TxLease(int maxPaths, NetAddress nobody, long ownRateBitsPerSecond) {
         peer = nobody;
+        this.ownRateBitsPerSecond = ownRateBitsPerSecond;
         paths = new TxPath[maxPaths];
         states = new PathState[maxPaths];
         for (int i = 0; i < maxPaths; i++) {
@@ -90,9 +88,6 @@ final class TxLease {
         inFlightBytes = 0;
         payloadInFlightBytes = 0;
         minRttNs = 0;
-        crowded = false;
-        roundAcked = 0;
-        roundMarked = 0;
         openCount = 0;
         slotWanted = false;
         poolLoad = 0;
@@ -106,7 +101,8 @@ final class TxLease {
         mtu = payloadMtu;
         openMessages = messages;
         //= MR-5.2-4
-        int window = Math.max(FEWEST_PACKETS, INITIAL_WINDOW_PACKETS / pathCount);
+        int fewest = Math.min(FEWEST_PACKETS, 2 * INITIAL_WINDOW_PACKETS / pathCount);
+        int window = Math.max(fewest, INITIAL_WINDOW_PACKETS / pathCount);
         for (int i = 0; i < pathCount; i++) {
             states[i].reset(i + 1, window);
             paths[i].reset(initialPsn);
@@ -124,32 +120,25 @@ final class TxLease {
         limitByHint();
     }
 
-    /** Packets were acknowledged; {@code rttNs} is what one of them took. */
-    void onAcked(long nowNs, int packets, int marked, long rttNs) {
+    /** A round trip took so long, or is guessed to. */
+    void onRoundTrip(long rttNs) {
         minRttNs = minRttNs == 0 ? rttNs : Math.min(minRttNs, rttNs);
-        roundAcked += packets;
-        roundMarked += marked;
-        if (nowNs - roundEndNs >= 0) {
-            //= MR-5.5-2
-            crowded = 16 * roundMarked >= 15 * roundAcked;
-            roundAcked = 0;
-            roundMarked = 0;
-            roundEndNs = nowNs + rttNs;
-        }
         limitByHint();
     }
 
     /**
-     * When nearly all packets are marked, the queue is one that all paths share, and what is more
-     * than a round trip of data only lengthens it.
+     * What a hint allows in flight. Who has most of a line to himself is held up by ways that are
+     * not equally long, and fills their queues with more than is on the way already; who shares it
+     * needs room for answers that come late, but no more than that.
      */
     private void limitByHint() {
         if (rateBitsPerSecond == Long.MAX_VALUE || minRttNs == 0) {
             hintWindowBytes = Long.MAX_VALUE;
             return;
         }
-        double roundTripBytes = rateBitsPerSecond / 8e9 * minRttNs;
-        hintWindowBytes = (long) (roundTripBytes * (crowded ? 1 : HINT_ROUND_TRIPS));
+        //= MR-5.5-2
+        int roundTrips = rateBitsPerSecond > ownRateBitsPerSecond / 2 ? 2 : 4;
+        hintWindowBytes = (long) (rateBitsPerSecond / 8e9 * minRttNs * roundTrips);
     }
 
     long rateBitsPerSecond() {

@@ -21,6 +21,7 @@ import java.util.List;
 class PacingTest {
     private static final long MS = 1_000_000;
     private static final long SECOND = 1_000 * MS;
+    private static final long LINE = 8_000_000_000L;
 
     /**
      * 1 MiB at 95 % of 50 Mb/s takes 177 ms; everything sent is acknowledged between two packets.
@@ -49,7 +50,7 @@ class PacingTest {
     @Test
     void aNewLeaseIsNotHeldToTheRateOfTheOneBefore() {
         NetAddress peer = NetAddress.ofIpv4(0x0A00_0001, 50_791);
-        TxLease lease = new TxLease(1, peer);
+        TxLease lease = new TxLease(1, peer, LINE);
         lease.pacer.onSent(0, 1 << 20, 1_000_000);
         assertThat(lease.pacer.nextSendNs(0)).isPositive();
 
@@ -93,10 +94,10 @@ class PacingTest {
 
     private static TxLease leaseAt(int mbps, long rttNs) {
         NetAddress peer = NetAddress.ofIpv4(0x0A00_0001, 50_791);
-        TxLease lease = new TxLease(1, peer);
+        TxLease lease = new TxLease(1, peer, LINE);
         lease.open(peer, 0, 0, 0, 1, true);
         lease.allow(0, AckHeader.WINDOW_NONE, mbps);
-        lease.onAcked(0, 1, 0, rttNs);
+        lease.onRoundTrip(rttNs);
         return lease;
     }
 
@@ -111,37 +112,37 @@ class PacingTest {
 
     //= MR-5.5-2
     @Test
-    void aHintAllowsTwoRoundTripsInFlight() {
+    void aHintAllowsFourRoundTripsInFlightAndTwoOnALineOfOnesOwn() {
         assertThat(packetsAdmitted(leaseAt(8_000, 100_000))).isEqualTo(200);
+        assertThat(packetsAdmitted(leaseAt(4_000, 100_000))).isEqualTo(200);
+        assertThat(packetsAdmitted(leaseAt(4_001, 100_000))).isEqualTo(101);
         assertThat(packetsAdmitted(leaseAt(AckHeader.RATE_NONE, 100_000))).isEqualTo(10_000);
         assertThat(packetsAdmitted(leaseAt(1, 1_000))).isEqualTo(1);
     }
 
     @Test
-    void aQueueThatAllPathsShareIsShortenedToOneRoundTrip() {
-        TxLease lease = leaseAt(8_000, 100_000);
-        lease.onAcked(50_000, 3, 3, 100_000);
-        lease.onAcked(100_000, 1, 0, 100_000);
-        assertThat(packetsAdmitted(lease)).isEqualTo(100);
+    void theShortestRoundTripCounts() {
+        TxLease lease = leaseAt(4_000, 100_000);
+        lease.onRoundTrip(50_000);
+        lease.onRoundTrip(200_000);
 
-        lease.onAcked(150_000, 30, 20, 100_000);
-        lease.onAcked(200_000, 1, 1, 100_000);
         assertThat(packetsAdmitted(lease)).isEqualTo(100);
     }
 
     @Test
     void thePacketThatReachesTheLimitOfAHintIsKnown() {
-        TxLease lease = leaseAt(8_000, 1_000);
-        assertThat(lease.isFullWith(999)).isFalse();
-        lease.onSent(1000);
-        assertThat(lease.isFullWith(999)).isFalse();
-        assertThat(lease.isFullWith(1000)).isTrue();
+        TxLease lease = leaseAt(4_000, 2_000);
+        assertThat(lease.isFullWith(3999)).isFalse();
+        assertThat(lease.isFullWith(4000)).isTrue();
+        lease.onSent(600);
+        assertThat(lease.isFullWith(3399)).isFalse();
+        assertThat(lease.isFullWith(3400)).isTrue();
     }
 
     /** The hint rises while the sender waits: it does not sit the old pause out. */
     @Test
     void aHigherRateShortensThePause() {
-        TxLease lease = new TxLease(1, NetAddress.ofIpv4(0x0A00_0001, 50_791));
+        TxLease lease = new TxLease(1, NetAddress.ofIpv4(0x0A00_0001, 50_791), LINE);
         lease.open(NetAddress.ofIpv4(0x0A00_0001, 50_791), 0, 0, 0, 1, true);
         lease.allow(0, AckHeader.WINDOW_NONE, 1);
         lease.pacer.onSent(0, 1 << 20, lease.rateBitsPerSecond());

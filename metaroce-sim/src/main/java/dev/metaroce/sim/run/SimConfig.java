@@ -45,7 +45,6 @@ public record SimConfig(
     public static DeviceLimits limits(long inboundRateBitsPerSecond) {
         return DeviceLimits.defaults().toBuilder()
                 .payloadMtu(4096)
-                .maxPaths(64)
                 .routes(256)
                 .maxConnections(65_535)
                 .inboundRateBitsPerSecond(inboundRateBitsPerSecond)

@@ -39,7 +39,9 @@ class TimeCasesTest {
         net.runToEnd();
 
         assertThat(net.flows.startPs(second)).isEqualTo(againPs);
-        assertThat(net.flows.endPs(second) - againPs).isEqualTo(firstPs);
+        // Packets choose their paths by round trips measured meanwhile, and the last ones differ.
+        long differencePs = net.flows.endPs(second) - againPs - firstPs;
+        assertThat(differencePs).isBetween(-10 * Net.NS, 10 * Net.NS);
     }
 
     @Test

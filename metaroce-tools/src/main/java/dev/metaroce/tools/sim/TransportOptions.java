@@ -16,6 +16,9 @@ import picocli.CommandLine.Option;
 
 /** How the endpoints are set up. */
 final class TransportOptions {
+    /** As many as a lease can have: a simulated network has ways for them. */
+    private static final int PATHS = 64;
+
     @Option(
             names = "--profile",
             paramLabel = "M|S",
@@ -83,9 +86,7 @@ final class TransportOptions {
         if (mtu != null) {
             builder.payloadMtu(mtu);
         }
-        if (paths != null) {
-            builder.maxPaths(paths);
-        }
+        builder.maxPaths(paths == null ? PATHS : paths);
         if (contexts != null) {
             builder.contexts(contexts);
         }
