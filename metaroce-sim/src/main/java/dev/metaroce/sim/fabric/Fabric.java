@@ -550,7 +550,7 @@ public final class Fabric {
             watchdogs++;
             scheduler.drain(trafficClass);
             while (!scheduler.queue(trafficClass).isEmpty()) {
-                int packet = scheduler.take(packets, trafficClass);
+                int packet = p.take(packets, trafficClass);
                 release(nowPs, p, packet);
                 lose(p, packet, LossReason.WATCHDOG);
             }

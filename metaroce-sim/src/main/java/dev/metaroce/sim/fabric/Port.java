@@ -29,6 +29,9 @@ public final class Port extends PacketQueue {
 
     boolean down;
 
+    /** Packets in all queues, kept here so that most packets need not look there. */
+    private int waiting;
+
     /** What arrives up to this time was on the wire when the link went down. */
     long lostUntilPs = Long.MIN_VALUE;
 
@@ -90,7 +93,7 @@ public final class Port extends PacketQueue {
 
     @Override
     boolean isEmpty() {
-        return scheduler == null ? super.isEmpty() : scheduler.isEmpty();
+        return waiting == 0;
     }
 
     /** True when a packet that comes now need not wait. */
@@ -100,11 +103,12 @@ public final class Port extends PacketQueue {
 
     /** True when a packet waits that may be sent. */
     boolean hasNext() {
-        return scheduler == null ? !super.isEmpty() : scheduler.hasNext();
+        return waiting > 0 && (scheduler == null || scheduler.hasNext());
     }
 
     @Override
     void append(Packets packets, int packet) {
+        waiting++;
         if (scheduler == null) {
             super.append(packets, packet);
         } else {
@@ -114,7 +118,17 @@ public final class Port extends PacketQueue {
 
     @Override
     int take(Packets packets) {
-        return scheduler == null ? super.take(packets) : scheduler.take(packets);
+        int packet = scheduler == null ? super.take(packets) : scheduler.take(packets);
+        waiting -= packet == NONE ? 0 : 1;
+        return packet;
+    }
+
+    /** Takes the first packet of a class, paused or not; {@link #NONE} when there is none. */
+    int take(Packets packets, int trafficClass) {
+        int packet =
+                scheduler == null ? super.take(packets) : scheduler.take(packets, trafficClass);
+        waiting -= packet == NONE ? 0 : 1;
+        return packet;
     }
 
     /** The queue that packets of a class wait in. */

@@ -54,10 +54,6 @@ final class Scheduler {
         return queues[trafficClass];
     }
 
-    boolean isEmpty() {
-        return waiting == 0;
-    }
-
     /** True when a packet may be sent. */
     boolean hasNext() {
         return (waiting & ~paused) != 0;
