@@ -31,7 +31,7 @@ class SimCommandTest {
         assertThat(run.err()).isEmpty();
         assertThat(run.out())
                 .contains("fat-tree: 16 hosts, 20 switches, 48 links, 1 plane; hosts at 100 Gb/s")
-                .contains("permutation: 16 flows, 1 MiB; profile M, 8 paths, MTU 4096 B")
+                .contains("permutation: 16 flows, 1 MiB; profile M, 64 paths, MTU 4096 B")
                 .contains("16 ended, 0 failed, 0 open")
                 .contains("completion [us]", "slowdown", "Jain's index", "at most 1 in use")
                 .contains("per idle endpoint", "us simulated in")
@@ -51,7 +51,8 @@ class SimCommandTest {
         assertThat(document.get("goodput_gbps").asDouble())
                 .isCloseTo((3 << 20) * 8e-3 / lastUs, within(0.1));
         assertThat(document.at("/slowdown/min").asDouble()).isGreaterThan(1);
-        assertThat(document.at("/packets/data").asInt()).isEqualTo(3 * 256);
+        // Each connection was opened by an empty WRITE.
+        assertThat(document.at("/packets/data").asInt()).isEqualTo(3 * (256 + 1));
     }
 
     @Test
@@ -159,7 +160,7 @@ class SimCommandTest {
         InProcess run =
                 Sims.run(
                         "--topology star --hosts 3 --workload outcast --size 4096"
-                                + " --link-down 0ns:h2/switch0");
+                                + " --connections cold --link-down 0ns:h2/switch0");
 
         assertThat(run.exitCode()).isEqualTo(1);
         assertThat(run.errLines()).hasSize(1);
@@ -216,7 +217,8 @@ class SimCommandTest {
         JsonNode document =
                 Sims.document(
                         1,
-                        "--topology star --hosts 3 --link-down 0ns:h1/switch0 --traffic-matrix "
+                        "--topology star --hosts 3 --connections cold"
+                                + " --link-down 0ns:h1/switch0 --traffic-matrix "
                                 + matrix);
 
         assertThat(document.get("outcome").asString()).isEqualTo("nothing_left");
