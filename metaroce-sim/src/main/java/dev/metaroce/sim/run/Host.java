@@ -80,6 +80,9 @@ final class Host implements EventSink {
     private final boolean closes;
     private int contextsPeak;
 
+    /** A connection failed since flows were looked at last; it may have done so while sending. */
+    boolean unheardFailure;
+
     /** Packets given to the NIC and not sent. */
     int queuedPackets;
 
@@ -187,6 +190,7 @@ final class Host implements EventSink {
 
     /** Takes note of flows that ended; those that waited for them are posted. */
     void poll(Flows flows, Simulation simulation) {
+        unheardFailure = false;
         for (int i = 0; i < completions.size(); i++) {
             while (completions.get(i).poll(completion)) {
                 int flow = (int) completion.wrId();
@@ -217,6 +221,7 @@ final class Host implements EventSink {
         if (id == EventId.CID_GRANTED) {
             contextsPeak = Math.max(contextsPeak, engine.protocol().pool().inUse());
         }
+        unheardFailure |= id == EventId.CONNECTION_FAILED;
         events.onEvent(nowNs, id, a, b, c);
     }
 

@@ -498,6 +498,9 @@ public final class Simulation implements Fabric.Hosts {
             host.engine.drainPosted(nowNs());
         }
         pull(host);
+        if (host.unheardFailure) {
+            host.poll(flows, this);
+        }
         long deadlineNs = host.engine.nextDeadlineNs();
         if (deadlineNs < host.wakeAtNs) {
             host.wakeAtNs = Math.max(deadlineNs, nowNs());
