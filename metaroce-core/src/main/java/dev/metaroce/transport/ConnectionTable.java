@@ -17,6 +17,9 @@ final class ConnectionTable {
     private final LinkedHashMap<Key, TransportConnection> byKey = new LinkedHashMap<>();
     private final LinkedHashMap<Long, Acceptor> services = new LinkedHashMap<>();
 
+    private boolean looked;
+    private long nextLookNs;
+
     ConnectionTable(DeviceState device) {
         this.device = device;
     }
@@ -74,13 +77,23 @@ final class ConnectionTable {
     /**
      * The table of connections is full: of those that peers opened, hold no context and have
      * nothing to send, the one heard least lately gives way, if its peer was silent for the give-up
-     * time.
+     * time. Strangers ask often while the table is full, so it is not looked through again before
+     * one of them can have been silent for that long.
      */
     void evictSilent(long nowNs) {
+        if (looked && nowNs - nextLookNs < 0) {
+            return;
+        }
+        looked = true;
+        nextLookNs = nowNs + device.limits.giveUpNs();
         TransportConnection victim = null;
         for (int i = 0; i < device.connectionSlots(); i++) {
             TransportConnection c = device.connection(i);
             boolean idle = c != null && !c.dialer && c.rxCid < 0 && c.leaseState == LeaseState.IDLE;
+            if (c != null && idle) {
+                long silentNs = c.peerHeardNs + device.limits.giveUpNs();
+                nextLookNs = silentNs - nextLookNs < 0 ? silentNs : nextLookNs;
+            }
             if (c != null
                     && idle
                     && nowNs - c.peerHeardNs >= device.limits.giveUpNs()

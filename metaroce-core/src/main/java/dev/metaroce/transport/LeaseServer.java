@@ -29,7 +29,6 @@ final class LeaseServer {
 
     private static final long WAITER_SILENCE_NS = 2_000_000_000;
     private static final long LINE_PERIOD_NS = 1_000_000;
-    private static final long DENY_RETRY_US = 5_000;
     private static final int VERSIONS = 1 << CommonHeader.VERSION;
 
     private final DeviceState device;
@@ -37,6 +36,7 @@ final class LeaseServer {
     private final ConnectionTable connections;
     private final RxContexts contexts;
     private final CidPool pool;
+    private final RetryPace retries;
     private final PeerTable peers = new PeerTable();
     private final WaitingLine line;
     private final ReceiverShares shares;
@@ -58,6 +58,7 @@ final class LeaseServer {
         this.connections = connections;
         this.contexts = contexts;
         this.pool = pool;
+        retries = new RetryPace(device.rng);
         this.shares = shares;
         limits = device.limits;
         line = new WaitingLine(limits.maxWaiters());
@@ -109,7 +110,7 @@ final class LeaseServer {
         request.read(m, at);
         int peer = peers.enter(request.endpointId, request.incarnation, source);
         if (peer < 0) {
-            deny(nowNs, source, DenyReason.QUEUE_FULL, retryAfterUs());
+            deny(nowNs, source, DenyReason.QUEUE_FULL, retries.refuse(nowNs));
             return;
         }
         if (peers.isNew(peer)) {
@@ -217,7 +218,7 @@ final class LeaseServer {
         //= MR-3.6-9
         if (device.isFull()) {
             connections.evictSilent(nowNs);
-            deny(nowNs, source, DenyReason.QUEUE_FULL, retryAfterUs());
+            deny(nowNs, source, DenyReason.QUEUE_FULL, retries.refuse(nowNs));
             return null;
         }
         TransportConnection made =
@@ -268,7 +269,7 @@ final class LeaseServer {
                         connection,
                         nowNs);
         if (ticket < 0) {
-            deny(nowNs, source, DenyReason.QUEUE_FULL, retryAfterUs());
+            deny(nowNs, source, DenyReason.QUEUE_FULL, retries.refuse(nowNs));
             return;
         }
         long decision = pool.request(nowNs, peer, ticket);
@@ -290,7 +291,7 @@ final class LeaseServer {
                         CidPool.cause(decision) == CidPool.DenyCause.POLICY
                                 ? DenyReason.POLICY
                                 : DenyReason.QUEUE_FULL;
-                deny(nowNs, source, reason, retryAfterUs());
+                deny(nowNs, source, reason, retries.refuse(nowNs));
             }
         }
     }
@@ -301,12 +302,6 @@ final class LeaseServer {
             return 1;
         }
         return Math.clamp(fields.maxPaths, 1, limits.maxPaths());
-    }
-
-    /** With jitter, so that the refused do not come back together. */
-    private long retryAfterUs() {
-        //= MR-3.5-11
-        return DENY_RETRY_US + device.rng.nextInt((int) DENY_RETRY_US);
     }
 
     private void grant(long nowNs, int cid, int ticket) {

@@ -46,7 +46,6 @@ public record SimConfig(
         return DeviceLimits.defaults().toBuilder()
                 .payloadMtu(4096)
                 .routes(256)
-                .maxConnections(65_535)
                 .inboundRateBitsPerSecond(inboundRateBitsPerSecond)
                 .packetLifetimeNs(10_000 * US)
                 .rtoFloorNs(100 * US)
