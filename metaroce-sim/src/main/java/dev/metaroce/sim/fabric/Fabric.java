@@ -221,6 +221,11 @@ public final class Fabric {
         return packets.get(packet, Packets.ELIDED_BYTES);
     }
 
+    /** True for DATA and PROBE, which switches may mark; false for answers and control. */
+    public boolean isEct(int packet) {
+        return packets.has(packet, Packets.ECT);
+    }
+
     public boolean isCe(int packet) {
         return packets.has(packet, Packets.CE);
     }

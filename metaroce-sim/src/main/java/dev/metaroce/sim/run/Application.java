@@ -7,6 +7,9 @@ import dev.metaroce.event.EventSink;
  * unless told to.
  */
 public interface Application {
+    /** Does nothing: flows are all there is. */
+    Application NONE = new Application() {};
+
     /** An engine took something in: completions may wait, and what is posted now is sent next. */
     default void onTurn(int host) {}
 

@@ -62,6 +62,7 @@ public final class Simulation implements Fabric.Hosts {
     private final Topology topology;
     private final Routes routes;
     private final Application application;
+    private final boolean flowsOnly;
     private final Rng processes;
     private final Fabric fabric;
     private final Flows flows = new Flows();
@@ -86,13 +87,14 @@ public final class Simulation implements Fabric.Hosts {
     private long traceHash;
 
     public Simulation(SimConfig config, Topology topology) {
-        this(config, topology, new Application() {});
+        this(config, topology, Application.NONE);
     }
 
     public Simulation(SimConfig config, Topology topology, Application application) {
         this.config = config;
         this.topology = topology;
         this.application = application;
+        flowsOnly = application.equals(Application.NONE);
         Rng rng = new Rng(config.seed());
         processes = rng.fork("processes");
         routes = Routes.of(topology);
@@ -459,8 +461,12 @@ public final class Simulation implements Fabric.Hosts {
     }
 
     private void receive(Host to, int packet) {
+        // Data completes nothing that a flow of this host waits for; only answers do.
+        boolean news = !flowsOnly || !fabric.isEct(packet);
         deliver(to.number, packet);
-        poll(to);
+        if (news) {
+            poll(to);
+        }
         afterTurn(to);
     }
 
