@@ -173,6 +173,7 @@ final class LeaseClient {
         c.lease = lease;
         c.leaseNumber++;
         c.leaseState = LeaseState.OPEN;
+        c.askedInVain = false;
         c.reclaimed = false;
         c.heardNs = nowNs;
         c.leased(grant.cid, mtu, grant.paths, profile);
@@ -251,7 +252,9 @@ final class LeaseClient {
             case QUEUE_FULL, POLICY, COOKIE -> waitAndAskAgain(nowNs, c, retryUs * 1_000, reason);
             case FINISHED -> waitAndAskAgain(nowNs, c, 0, reason);
             case NO_SERVICE -> {
-                if (!c.established) {
+                // A peer that closed tells so, but its word may be overtaken.
+                if (!c.established || !c.askedInVain) {
+                    c.askedInVain = c.established;
                     waitAndAskAgain(nowNs, c, 50_000_000, reason);
                 } else {
                     fail(nowNs, c, "the peer does not know this connection (restarted?)");

@@ -52,6 +52,9 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
     /** Both sides agreed to the connection. */
     boolean established;
 
+    /** The peer answered the last request that it does not know the connection. */
+    boolean askedInVain;
+
     private String failure = "";
     private Stream[] streams = {};
 

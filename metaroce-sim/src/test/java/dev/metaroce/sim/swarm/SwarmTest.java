@@ -31,6 +31,14 @@ class SwarmTest {
                         outcome -> assertThat(outcome.failure()).as(outcome.replay()).isEmpty());
     }
 
+    /** DISCONNECT was overtaken by the answer that the connection is not known. */
+    @Test
+    void aSeedThatFailedOnceIsClean() {
+        SwarmOutcome outcome = Swarm.run(9627, Canary.NONE);
+
+        assertThat(outcome.failure()).as(outcome.replay()).isEmpty();
+    }
+
     @Test
     void theSameSeedGivesTheSameRunWhateverElseRuns() {
         List<SwarmOutcome> many = run(1, 50, Canary.NONE);
