@@ -89,14 +89,12 @@ final class ConnectionTable {
         TransportConnection victim = null;
         for (int i = 0; i < device.connectionSlots(); i++) {
             TransportConnection c = device.connection(i);
-            boolean idle = c != null && !c.dialer && c.rxCid < 0 && c.leaseState == LeaseState.IDLE;
-            if (c != null && idle) {
-                long silentNs = c.peerHeardNs + device.limits.giveUpNs();
-                nextLookNs = silentNs - nextLookNs < 0 ? silentNs : nextLookNs;
+            if (c == null || c.dialer || c.rxCid >= 0 || c.leaseState != LeaseState.IDLE) {
+                continue;
             }
-            if (c != null
-                    && idle
-                    && nowNs - c.peerHeardNs >= device.limits.giveUpNs()
+            long silentNs = c.peerHeardNs + device.limits.giveUpNs();
+            nextLookNs = silentNs - nextLookNs < 0 ? silentNs : nextLookNs;
+            if (nowNs - silentNs >= 0
                     && (victim == null || c.peerHeardNs - victim.peerHeardNs < 0)) {
                 victim = c;
             }

@@ -29,7 +29,7 @@ final class ControlWriter {
     private final RequestFields request = new RequestFields();
     private final GrantFields grant = new GrantFields();
     private int asked;
-    private final int[] finalPsn = new int[64];
+    private final int[] finalPsn = new int[DeviceLimits.MAX_PATHS];
 
     ControlWriter(DeviceState device, LeaseServer server, LeaseClient client) {
         this.device = device;

@@ -52,12 +52,15 @@ public record DeviceLimits(
         long ackDelayNs,
         int ackBytes) {
 
+    /** Most paths of a lease: the bits of a context's masks. */
+    public static final int MAX_PATHS = Long.SIZE;
+
     private static final long US = 1_000;
     private static final long MS = 1_000_000;
 
     public DeviceLimits {
         range("contexts", contexts, 1, 256);
-        range("maxPaths", maxPaths, 1, 64);
+        range("maxPaths", maxPaths, 1, MAX_PATHS);
         range("routes", routes, maxPaths, 1024);
         range("payloadMtu", payloadMtu, 256, 65_408);
         if (payloadMtu % 64 != 0) {

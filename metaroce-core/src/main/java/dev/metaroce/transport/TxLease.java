@@ -122,8 +122,10 @@ final class TxLease {
 
     /** A round trip took so long, or is guessed to. */
     void onRoundTrip(long rttNs) {
-        minRttNs = minRttNs == 0 ? rttNs : Math.min(minRttNs, rttNs);
-        limitByHint();
+        if (minRttNs == 0 || rttNs < minRttNs) {
+            minRttNs = rttNs;
+            limitByHint();
+        }
     }
 
     /**

@@ -8,7 +8,6 @@ class PacketQueue {
     private int tail = NONE;
     private long bytes;
     private long bytesMax;
-    private int count;
 
     boolean isEmpty() {
         return head == NONE;
@@ -29,10 +28,6 @@ class PacketQueue {
         return bytesMax;
     }
 
-    int count() {
-        return count;
-    }
-
     void append(Packets packets, int packet) {
         packets.set(packet, Packets.NEXT, NONE);
         if (tail == NONE) {
@@ -42,7 +37,6 @@ class PacketQueue {
         }
         tail = packet;
         bytes += packets.get(packet, Packets.WIRE_BYTES);
-        count++;
         bytesMax = Math.max(bytesMax, bytes);
     }
 
@@ -53,7 +47,6 @@ class PacketQueue {
             head = packets.get(packet, Packets.NEXT);
             tail = head == NONE ? NONE : tail;
             bytes -= packets.get(packet, Packets.WIRE_BYTES);
-            count--;
         }
         return packet;
     }

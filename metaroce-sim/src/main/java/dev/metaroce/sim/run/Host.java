@@ -83,9 +83,6 @@ final class Host implements EventSink {
     /** A connection failed since flows were looked at last; it may have done so while sending. */
     boolean unheardFailure;
 
-    /** Packets given to the NIC and not sent. */
-    int queuedPackets;
-
     /** Counts the processes that had this address. */
     final int incarnation;
 

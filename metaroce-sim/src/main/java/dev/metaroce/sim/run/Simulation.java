@@ -322,7 +322,7 @@ public final class Simulation implements Fabric.Hosts {
 
     /** Calls {@link Application#onEvent} at {@code atPs} with a number of the application's own. */
     public void schedule(long atPs, int number) {
-        events.add(atPs, Events.of(Events.APPLICATION, number, 0));
+        events.add(originPs + atPs, Events.of(Events.APPLICATION, number, 0));
     }
 
     /** The application did something at a host outside of {@link Application#onTurn}. */
@@ -333,7 +333,7 @@ public final class Simulation implements Fabric.Hosts {
 
     /** Hands a packet that {@link Application#onArrival} kept to its host, at {@code atPs}. */
     public void arrive(long atPs, int host, int packet) {
-        events.add(atPs, Events.of(Events.RECEIVED, host, packet));
+        events.add(originPs + atPs, Events.of(Events.RECEIVED, host, packet));
     }
 
     /** The process at a host dies: it neither receives nor sends from now on. */

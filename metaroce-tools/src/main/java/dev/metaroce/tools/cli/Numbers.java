@@ -1,5 +1,7 @@
 package dev.metaroce.tools.cli;
 
+import dev.metaroce.transport.DeviceLimits;
+
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.TypeConversionException;
 
@@ -114,7 +116,7 @@ public final class Numbers {
     /** Paths of a lease. */
     public static final class Paths extends Whole {
         public Paths() {
-            super(1, 64);
+            super(1, DeviceLimits.MAX_PATHS);
         }
     }
 

@@ -1,6 +1,6 @@
 package dev.metaroce.tools.perf;
 
-import dev.metaroce.tools.cli.ExitCode;
+import dev.metaroce.tools.cli.Interruption;
 import dev.metaroce.tools.cli.Json;
 import dev.metaroce.tools.cli.JsonReporter;
 import dev.metaroce.tools.link.Endpoint;
@@ -13,8 +13,6 @@ import picocli.CommandLine.Spec;
 import tools.jackson.databind.node.ObjectNode;
 
 import java.util.concurrent.Callable;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 
 /** {@code metaroce perf ping}: round trips at leisure, until the count or the interrupt. */
 @Command(
@@ -52,36 +50,8 @@ final class PingCommand implements Callable<Integer>, JsonReporter {
                         options,
                         Endpoint.resolve(options.host, options.port, options.family()),
                         new Printer(spec));
-        CountDownLatch told = new CountDownLatch(1);
-        int[] exitCode = {ExitCode.FAILED};
-        // After the interrupt the JVM waits for hooks only, and its exit code would be the
-        // signal's: the hook waits for the summary and ends the process with the run's own code.
-        Thread atInterrupt =
-                new Thread(
-                        () -> {
-                            run.stop();
-                            await(told);
-                            Runtime.getRuntime().halt(exitCode[0]);
-                        });
-        Runtime.getRuntime().addShutdownHook(atInterrupt);
-        try {
-            exitCode[0] = run.run();
-            return exitCode[0];
-        } finally {
-            told.countDown();
-            try {
-                Runtime.getRuntime().removeShutdownHook(atInterrupt);
-            } catch (IllegalStateException e) {
-                // Shutting down already: the hook ends the process.
-            }
-        }
-    }
-
-    private static void await(CountDownLatch latch) {
-        try {
-            latch.await(FAREWELL_SECONDS, TimeUnit.SECONDS);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
+        try (Interruption interruption = Interruption.byStopping(run::stop, FAREWELL_SECONDS)) {
+            return interruption.endsWith(run.run());
         }
     }
 }

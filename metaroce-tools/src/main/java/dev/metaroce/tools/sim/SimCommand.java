@@ -3,6 +3,7 @@ package dev.metaroce.tools.sim;
 import dev.metaroce.sim.ConfigException;
 import dev.metaroce.sim.run.Connections;
 import dev.metaroce.sim.run.Simulation;
+import dev.metaroce.tools.cli.Interruption;
 import dev.metaroce.tools.cli.Json;
 import dev.metaroce.tools.cli.JsonReporter;
 import dev.metaroce.tools.cli.ToolException;
@@ -40,6 +41,9 @@ import java.util.function.Supplier;
             "  metaroce sim --sweep --size 64k"
         })
 public final class SimCommand implements Callable<Integer>, JsonReporter {
+    /** After an interrupt the summary and all files must be out by then. */
+    private static final int REPORT_SECONDS = 60;
+
     @Spec private CommandSpec spec;
 
     @ArgGroup(validate = false, heading = "%nTopology:%n", order = 1)
@@ -88,7 +92,8 @@ public final class SimCommand implements Callable<Integer>, JsonReporter {
         runs.check();
         output.check(runs);
         SimOutput to = new SimOutput(spec, output);
-        try (Interruption interruption = Interruption.open()) {
+        try (Interruption interruption =
+                Interruption.bySignal(SimCommand::sayLate, REPORT_SECONDS)) {
             BooleanSupplier mayGoOn = () -> !interruption.isAsked();
             if (runs.sweep != null) {
                 return sweep(RunOptions.senders(runs.sweep), to, mayGoOn);
@@ -97,6 +102,10 @@ public final class SimCommand implements Callable<Integer>, JsonReporter {
         } catch (ConfigException e) {
             throw ToolException.usage(String.valueOf(e.getMessage()));
         }
+    }
+
+    private static void sayLate() {
+        System.err.println("metaroce sim: interrupted, and the report does not end");
     }
 
     private Scenario scenario() {

@@ -3,6 +3,7 @@ package dev.metaroce.tools.sim;
 import dev.metaroce.sim.run.Flows;
 import dev.metaroce.sim.run.Simulation;
 import dev.metaroce.sim.topology.Topology;
+import dev.metaroce.tools.cli.Choice;
 import dev.metaroce.transport.DeviceLimits;
 import dev.metaroce.wire.Profile;
 
@@ -55,9 +56,9 @@ record SimConfiguration(
                 profile == Profile.S ? 1 : limits.maxPaths(),
                 limits.payloadMtu(),
                 limits.contexts(),
-                dev.metaroce.tools.cli.Choice.label(limits.policy()),
+                Choice.label(limits.policy()),
                 limits.inboundRateBitsPerSecond() > 0,
-                dev.metaroce.tools.cli.Choice.label(simulation.config().connections()),
+                Choice.label(simulation.config().connections()),
                 simulation.config().seed());
     }
 }

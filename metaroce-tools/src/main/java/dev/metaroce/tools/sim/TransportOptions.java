@@ -16,9 +16,6 @@ import picocli.CommandLine.Option;
 
 /** How the endpoints are set up. */
 final class TransportOptions {
-    /** As many as a lease can have: a simulated network has ways for them. */
-    private static final int PATHS = 64;
-
     @Option(
             names = "--profile",
             paramLabel = "M|S",
@@ -86,7 +83,8 @@ final class TransportOptions {
         if (mtu != null) {
             builder.payloadMtu(mtu);
         }
-        builder.maxPaths(paths == null ? PATHS : paths);
+        // A simulated network has ways for all of them.
+        builder.maxPaths(paths == null ? DeviceLimits.MAX_PATHS : paths);
         if (contexts != null) {
             builder.contexts(contexts);
         }

@@ -2,6 +2,7 @@ package dev.metaroce.tools.swarm;
 
 import dev.metaroce.sim.swarm.SwarmOutcome;
 import dev.metaroce.tools.cli.ExitCode;
+import dev.metaroce.tools.cli.Interruption;
 import dev.metaroce.tools.cli.Json;
 import dev.metaroce.tools.cli.JsonReporter;
 import dev.metaroce.tools.cli.Numbers;
@@ -20,7 +21,6 @@ import tools.jackson.databind.node.ObjectNode;
 import java.io.PrintWriter;
 import java.util.List;
 import java.util.concurrent.Callable;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /** {@code metaroce swarm}: many random simulations, and oracles that object. */
@@ -96,37 +96,10 @@ public final class SwarmCommand implements Callable<Integer>, JsonReporter {
         startNs = System.nanoTime();
         statusNs = startNs;
         SwarmBatch batch = new SwarmBatch(firstSeed, seeds, canary);
-        CountDownLatch done = new CountDownLatch(1);
-        int[] exitCode = {ExitCode.FAILED};
-        // After the interrupt the JVM waits for hooks only: this one waits for the summary.
-        Thread atInterrupt =
-                new Thread(
-                        () -> {
-                            batch.stop();
-                            await(done);
-                            Runtime.getRuntime().halt(exitCode[0]);
-                        });
-        Runtime.getRuntime().addShutdownHook(atInterrupt);
-        try {
+        try (Interruption interruption = Interruption.byStopping(batch::stop, FAREWELL_SECONDS)) {
             int workers = threads == null ? Runtime.getRuntime().availableProcessors() : threads;
             batch.run(workers, outcome -> told(batch, outcome));
-            exitCode[0] = conclude();
-            return exitCode[0];
-        } finally {
-            done.countDown();
-            try {
-                Runtime.getRuntime().removeShutdownHook(atInterrupt);
-            } catch (IllegalStateException e) {
-                // Shutting down already: the hook ends the process.
-            }
-        }
-    }
-
-    private static void await(CountDownLatch latch) {
-        try {
-            latch.await(FAREWELL_SECONDS, TimeUnit.SECONDS);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
+            return interruption.endsWith(conclude());
         }
     }
 
