@@ -25,6 +25,9 @@
 #ifndef NONCES
 #define NONCES 3 /* requests of a connection, repetitions not counted: 1 to NONCES */
 #endif
+#ifndef REQUESTS
+#define REQUESTS 5 /* and of both together */
+#endif
 
 #define HALF (EPOCHS / 2)
 
@@ -357,7 +360,11 @@ proctype Initiator(byte me) {
     byte n, j;
 end:
     do
-    :: d_step { L.state == IDLE && L.nonce < NONCES -> L.nonce++; L.state = REQUESTED } /* MR-3.4-7 */
+    :: d_step { /* MR-3.4-7 */
+        L.state == IDLE && L.nonce < NONCES && lease[0].nonce + lease[1].nonce < REQUESTS ->
+        L.nonce++;
+        L.state = REQUESTED
+    }
     :: d_step { /* MR-3.4-6 */
         L.state == REQUESTED && GRANT_COMES(me, L.nonce) ->
         L.state = OPEN
