@@ -183,7 +183,7 @@ byte accepted[CONNECTIONS];
  * send under its token any more, nor will, when the slot enters the other half. README.md says
  * what makes it so.
  */
-#ifdef SLEEPER
+#ifdef BUG_SLEEPER
 #define SENDS_YET(c, s) false
 #else
 #define SENDS_YET(c, s) \
