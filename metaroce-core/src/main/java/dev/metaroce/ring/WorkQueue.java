@@ -1,6 +1,7 @@
 package dev.metaroce.ring;
 
 import dev.metaroce.memory.MemoryRegion;
+import dev.metaroce.wire.PacketMemory;
 
 import org.jspecify.annotations.Nullable;
 
@@ -34,6 +35,14 @@ public final class WorkQueue {
     /** Work request flag: a completion is wanted also on success. */
     public static final int SIGNALED = 1;
 
+    /** Work request flag: begun only when earlier READs and atomics of the queue are done. */
+    public static final int FENCE = 2;
+
+    /** Operands of an atomic request. */
+    private static final int OPERANDS = 2;
+
+    private static final long[] NONE = {};
+
     private Object owner;
     private final int depth;
     private final int mask;
@@ -46,6 +55,9 @@ public final class WorkQueue {
     private final int[] immediate;
     private final byte[] opcode;
     private final byte[] flags;
+
+    /** Two words per slot, from the first atomic request on. */
+    private long[] operands = NONE;
 
     private long tail;
     private long freed;
@@ -130,6 +142,36 @@ public final class WorkQueue {
         return true;
     }
 
+    /**
+     * Posting thread: adds an atomic request.
+     *
+     * @param swapOrAdd what to store or to add
+     * @param compare the value that must be there
+     * @return false when the queue is full; nothing was stored then
+     */
+    public boolean offerAtomic(
+            long id,
+            int op,
+            int flagBits,
+            MemoryRegion local,
+            long offset,
+            long bytes,
+            long remote,
+            int key,
+            long swapOrAdd,
+            long compare) {
+        if (tail - (long) FREED.getAcquire(this) >= depth) {
+            return false;
+        }
+        if (operands.length == 0) {
+            operands = new long[OPERANDS * slots()];
+        }
+        int at = OPERANDS * index(tail);
+        operands[at] = swapOrAdd;
+        operands[at + 1] = compare;
+        return offer(id, op, flagBits, local, offset, bytes, remote, key, 0);
+    }
+
     /** Sequence number after the last posted request. */
     public long tail() {
         return (long) TAIL.getAcquire(this);
@@ -159,6 +201,10 @@ public final class WorkQueue {
         return (flags[index(sequence)] & SIGNALED) != 0;
     }
 
+    public boolean fenced(long sequence) {
+        return (flags[index(sequence)] & FENCE) != 0;
+    }
+
     public @Nullable MemoryRegion region(long sequence) {
         return region[index(sequence)];
     }
@@ -182,5 +228,32 @@ public final class WorkQueue {
 
     public int immediate(long sequence) {
         return immediate[index(sequence)];
+    }
+
+    /** Of an atomic request: what to store or to add. */
+    public long swapOrAdd(long sequence) {
+        return operands[OPERANDS * index(sequence)];
+    }
+
+    /** Of an atomic request: the value that must be there. */
+    public long compare(long sequence) {
+        return operands[OPERANDS * index(sequence) + 1];
+    }
+
+    /**
+     * Places payload of a reply into the local memory of a request. Engine thread.
+     *
+     * @param messageOffset where the payload belongs in the message, inside it with all its bytes
+     * @param from packet memory, {@code bytes} from {@code at} on are inside it
+     * @return false when that memory is out of reach
+     */
+    public boolean scatter(
+            long sequence, long messageOffset, PacketMemory from, int at, int bytes) {
+        MemoryRegion to = region(sequence);
+        if (bytes == 0 || to == null) {
+            return bytes == 0;
+        }
+        long va = to.address() + localOffset(sequence) + messageOffset;
+        return MemoryRegion.place(from, at, to, va, bytes);
     }
 }

@@ -9,6 +9,7 @@ package dev.metaroce.transport;
  * @param routes sending sockets the port has beside the device's own, at least {@code maxPaths}
  * @param payloadMtu largest payload per packet, multiple of 64, 256..65,408
  * @param openMessages multi-packet messages in flight per lease, 1..1024
+ * @param maxReads READ and atomic packets of a lease that may wait for their replies, 1..1024
  * @param maxWaiters requests in the waiting line, 1..65,536
  * @param maxWaitersPerPeer the same for one peer endpoint
  * @param maxConnections connections of this device in all, 1..65,535
@@ -34,6 +35,7 @@ public record DeviceLimits(
         int routes,
         int payloadMtu,
         int openMessages,
+        int maxReads,
         int maxWaiters,
         int maxWaitersPerPeer,
         int maxConnections,
@@ -67,6 +69,7 @@ public record DeviceLimits(
             throw bad("payloadMtu", payloadMtu, "is not a multiple of 64");
         }
         range("openMessages", openMessages, 1, 1024);
+        range("maxReads", maxReads, 1, 1024);
         range("maxWaiters", maxWaiters, 1, 65_536);
         range("maxWaitersPerPeer", maxWaitersPerPeer, 1, maxWaiters);
         range("maxConnections", maxConnections, 1, 65_535);
@@ -93,6 +96,7 @@ public record DeviceLimits(
                 10,
                 8896,
                 64,
+                256,
                 1024,
                 64,
                 4096,
@@ -134,6 +138,7 @@ public record DeviceLimits(
         private int routes;
         private int payloadMtu;
         private int openMessages;
+        private int maxReads;
         private int maxWaiters;
         private int maxWaitersPerPeer;
         private int maxConnections;
@@ -158,6 +163,7 @@ public record DeviceLimits(
             routes = from.routes;
             payloadMtu = from.payloadMtu;
             openMessages = from.openMessages;
+            maxReads = from.maxReads;
             maxWaiters = from.maxWaiters;
             maxWaitersPerPeer = from.maxWaitersPerPeer;
             maxConnections = from.maxConnections;
@@ -199,6 +205,11 @@ public record DeviceLimits(
 
         public Builder openMessages(int value) {
             openMessages = value;
+            return this;
+        }
+
+        public Builder maxReads(int value) {
+            maxReads = value;
             return this;
         }
 
@@ -294,6 +305,7 @@ public record DeviceLimits(
                     routes,
                     payloadMtu,
                     openMessages,
+                    maxReads,
                     maxWaiters,
                     maxWaitersPerPeer,
                     maxConnections,

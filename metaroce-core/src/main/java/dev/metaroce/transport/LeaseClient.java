@@ -162,7 +162,8 @@ final class LeaseClient {
         lease.open(c.peer, grant.cid, grant.epoch, token, grant.paths, profile == Profile.M);
         //= MR-3.4-10
         int mtu = Math.min(grant.mtu, limits.payloadMtu());
-        lease.start(grant.initialPsn, mtu, Math.clamp(grant.openMessages, 1, 1024));
+        int slots = Math.clamp(grant.openMessages, 1, 1024);
+        lease.start(grant.initialPsn, mtu, slots, grant.maxReads);
         lease.allow(nowNs, grant.windowKib, grant.rateHint);
         noteAnswer(nowNs, c);
         //= MR-5.1-3
@@ -217,7 +218,8 @@ final class LeaseClient {
     private TxLease takeLease(NetAddress peer) {
         TxLease lease = spareCount > 0 ? spare[--spareCount] : null;
         return lease == null
-                ? new TxLease(limits.maxPaths(), peer, limits.inboundRateBitsPerSecond())
+                ? new TxLease(
+                        limits.maxPaths(), peer, limits.inboundRateBitsPerSecond(), device.pulls)
                 : lease;
     }
 
@@ -292,6 +294,18 @@ final class LeaseClient {
         for (Stream stream : c.streams()) {
             if (stream.hasUnsent()) {
                 c.readyStreams.add(stream);
+            }
+        }
+    }
+
+    /** Connections that waited for room to READ get their turn when there is some. */
+    void wakePullers() {
+        for (int n = device.pulls.wakeable(); n > 0; n--) {
+            TransportConnection c = device.connection(device.pulls.poll());
+            if (c != null) {
+                c.awaitsPulls = false;
+                readyAll(c);
+                device.ready.add(c);
             }
         }
     }
@@ -451,6 +465,7 @@ final class LeaseClient {
         c.leaseState = LeaseState.IDLE;
         c.leaseEnded();
         if (lease != null) {
+            lease.dropPulls();
             if (spareCount == spare.length) {
                 spare = Arrays.copyOf(spare, spare.length * 2);
             }

@@ -371,7 +371,7 @@ final class LeaseServer {
         grant.rateHint = contexts.rateHint(cid);
         grant.hintSeq = contexts.hintSeq(cid);
         grant.openMessages = limits.openMessages();
-        grant.maxReads = 0;
+        grant.maxReads = limits.maxReads();
         grant.connectionId = connection.connectionId;
         byte[] answer = connection.privateData;
         grant.privateLength = connection.dialer ? 0 : answer.length;

@@ -95,7 +95,13 @@ public final class MetaRoceProtocol {
             return;
         }
         switch (type) {
-            case DATA -> responder.onData(nowNs, m, at, bytes, source, ce);
+            case DATA -> {
+                if (Stream.opcodeOf(CommonHeader.opcode(m, at)).isReply()) {
+                    completer.onReply(nowNs, m, at, bytes, source, ce);
+                } else {
+                    responder.onData(nowNs, m, at, bytes, source, ce);
+                }
+            }
             case ACK -> completer.onAck(nowNs, m, at, source);
             case NAK -> completer.onNak(nowNs, m, at, source);
             case PROBE -> responder.onProbe(nowNs, m, at, source);
@@ -156,7 +162,10 @@ public final class MetaRoceProtocol {
 
     /** True when {@link #pollTransmit} would find nothing to look at. */
     public boolean isQuiet() {
-        return device.outbox.isEmpty() && device.ready.isEmpty() && !acks.isOwing();
+        return device.outbox.isEmpty()
+                && device.ready.isEmpty()
+                && !acks.isOwing()
+                && device.pulls.wakeable() == 0;
     }
 
     /**
@@ -166,6 +175,7 @@ public final class MetaRoceProtocol {
     public int pollTransmit(long nowNs, TxBatch batch) {
         int sent = answersMissed ? acks.pollTransmit(nowNs, batch) : 0;
         sent += control.pollTransmit(nowNs, batch);
+        client.wakePullers();
         while (!device.ready.isEmpty() && batch.hasRoom(largestPacket())) {
             TransportConnection c = device.ready.poll();
             if (c != null) {

@@ -153,15 +153,16 @@ final class Requester {
                 && path.hasPsn()
                 && isPaced(nowNs, c, lease)
                 && batch.hasRoom(largestPacket(lease))
-                && lease.admits(nextBytes(stream, lease))) {
+                && lease.admits(nextPayload(stream, lease))) {
             int psn = cutPacket(c, lease, path, stream);
+            boolean answered = path.awaitsReply(psn);
             stream = nextStream(nowNs, c, lease);
             boolean full =
                     path.state.freeWindow() == 1
                             || !path.hasPsn()
-                            || lease.isFullWith(path.bytes(psn));
+                            || lease.isFullWith(path.payloadBytes(psn));
             //= MR-4.2-9
-            int flags = stream == null || full ? Flags.ACK_REQ : 0;
+            int flags = (stream == null || full) && !answered ? Flags.ACK_REQ : 0;
             emit(nowNs, lease, choice, psn, flags, batch);
             sent++;
         }
@@ -187,6 +188,12 @@ final class Requester {
         return -1;
     }
 
+    /** Payload of the next packet. */
+    private static int nextPayload(Stream stream, TxLease lease) {
+        return stream.opcode(stream.sendSeq()).isPull() ? 0 : nextBytes(stream, lease);
+    }
+
+    /** Bytes of its message that the next packet carries or asks for. */
     private static int nextBytes(Stream stream, TxLease lease) {
         long left = stream.sendQueue().length(stream.sendSeq()) - stream.sendOffset();
         return (int) Math.min(left, lease.mtu);
@@ -205,23 +212,40 @@ final class Requester {
                 return null;
             }
             if (stream.hasWork(newMessages, lease.hasMessageSlot(), nowNs, lease.mtu)) {
-                return stream;
-            }
-            if (stream.hasUnsent() && !lease.hasMessageSlot()) {
+                if (mayAsk(c, lease, stream)) {
+                    return stream;
+                }
+            } else if (stream.hasUnsent() && !lease.hasMessageSlot()) {
                 lease.slotWanted = true;
             }
             c.readyStreams.poll();
         }
     }
 
+    /** True unless the next packet asks for a reply and there is no room for one now. */
+    private boolean mayAsk(TransportConnection c, TxLease lease, Stream stream) {
+        long seq = stream.sendSeq();
+        if (!stream.opcode(seq).isPull() || lease.mayPull(nextBytes(stream, lease))) {
+            return true;
+        }
+        if (lease.servesPulls()) {
+            lease.pullWanted = true;
+            device.pulls.await(c);
+        } else {
+            c.noteLocalFault(stream, seq, WcStatus.REMOTE_INVALID_REQUEST_ERROR);
+        }
+        return false;
+    }
+
     private int cutPacket(TransportConnection c, TxLease lease, TxPath path, Stream stream) {
         long seq = stream.sendSeq();
         int bytes = nextBytes(stream, lease);
         if (!stream.isMidMessage()) {
-            boolean single = stream.sendQueue().length(seq) <= lease.mtu;
-            stream.begin(c.leaseNumber, single ? DataHeader.NO_SLOT : lease.takeMessageSlot());
+            boolean slot = stream.needsSlot(lease.mtu);
+            stream.begin(c.leaseNumber, slot ? lease.takeMessageSlot() : DataHeader.NO_SLOT);
         }
-        int psn = path.assign(stream, seq, stream.sendOffset(), bytes);
+        boolean asks = stream.opcode(seq).isPull();
+        int psn = path.assign(stream, seq, stream.sendOffset(), bytes, asks);
         stream.cut(bytes);
         turnPackets++;
         counters.increment(CounterId.DATA_SENT);
@@ -244,12 +268,12 @@ final class Requester {
             packetBytes = emitData(lease, pathId, psn, txTime, extraFlags, stream, batch);
             if ((extraFlags & Flags.RETX) != 0) {
                 counters.increment(CounterId.DATA_RESENT);
-                counters.add(CounterId.RESENT_BYTES, path.bytes(psn));
+                counters.add(CounterId.RESENT_BYTES, path.payloadBytes(psn));
             }
         }
         path.onSent(psn, packetBytes, txTime, nowNs);
         if (lease.rateBitsPerSecond() != Long.MAX_VALUE) {
-            lease.pacer.onSent(nowNs, path.bytes(psn), lease.rateBitsPerSecond());
+            lease.pacer.onSent(nowNs, path.payloadBytes(psn), lease.rateBitsPerSecond());
         }
     }
 
@@ -289,10 +313,10 @@ final class Requester {
         TxPath path = lease.paths[pathId];
         long seq = path.seq(psn);
         long offset = path.offset(psn);
-        int bytes = path.bytes(psn);
+        int bytes = path.payloadBytes(psn);
         long length = stream.sendQueue().length(seq);
         Opcode opcode = stream.opcode(seq);
-        boolean last = offset + bytes == length;
+        boolean last = offset + path.bytes(psn) == length;
         boolean imm = last && opcode.carriesImmediate();
         int header = DataHeader.headerBytes(opcode, imm);
         int packetBytes = header + bytes + CommonHeader.TRAILER_BYTES;
@@ -313,25 +337,49 @@ final class Requester {
         DataHeader.encodeMessage(
                 m, at, stream.msn(seq), offset, length, stream.messageSlot(seq), 0);
         encodeTarget(m, at, opcode, stream, seq, imm);
+        if (opcode == Opcode.READ_REQ) {
+            DataHeader.encodeSegLength(m, at, path.bytes(psn));
+        }
         MemoryRegion region = stream.sendQueue().region(seq);
         long from = stream.sendQueue().localOffset(seq) + offset;
+        if (!putPayload(batch, region, from, at, header, bytes)) {
+            // The stream fails before this PSN could be made again.
+            WcStatus status = WcStatus.LOCAL_PROTECTION_ERROR;
+            stream.connection().noteLocalFault(stream, seq, status);
+        }
+        return packetBytes;
+    }
+
+    /**
+     * Puts payload and checksum behind the headers of the packet appended last, or leaves the
+     * payload where it is when the port gathers.
+     *
+     * @param from first byte of the payload, counted from the start of the region
+     * @return false when the memory is out of reach: the region was closed, or it is virtual and
+     *     this port copies. Then the packet is blank and without a valid CRC, which nobody accepts
+     */
+    static boolean putPayload(
+            TxBatch batch,
+            @Nullable MemoryRegion region,
+            long from,
+            int at,
+            int header,
+            int bytes) {
+        PacketMemory m = batch.memory();
         if (batch.gathers()
                 && region != null
                 && isLent(region, bytes)
                 && MemoryRegion.lend(region, from, m, at, header, bytes)) {
             batch.lend(header, region.address() + from, bytes);
-        } else if (bytes == 0
+            return true;
+        }
+        if (bytes == 0
                 || (region != null && MemoryRegion.fill(region, from, m, at + header, bytes))) {
             CommonHeader.seal(m, at, header + bytes);
-        } else {
-            // The region was closed under posted work, or it is virtual and this port copies. The
-            // packet goes out blank and without a valid CRC, which nobody accepts, and the stream
-            // fails before this PSN could be made again.
-            m.segment().asSlice(at + header, bytes).fill((byte) 0);
-            WcStatus status = WcStatus.LOCAL_PROTECTION_ERROR;
-            stream.connection().noteLocalFault(stream, seq, status);
+            return true;
         }
-        return packetBytes;
+        m.segment().asSlice(at + header, bytes).fill((byte) 0);
+        return false;
     }
 
     private static boolean isLent(MemoryRegion region, int bytes) {
@@ -340,7 +388,15 @@ final class Requester {
 
     private static void encodeTarget(
             PacketMemory m, int at, Opcode opcode, Stream stream, long seq, boolean imm) {
-        if (opcode.hasReth()) {
+        if (opcode.isAtomic()) {
+            DataHeader.encodeAtomic(
+                    m,
+                    at,
+                    stream.sendQueue().remoteAddress(seq),
+                    stream.sendQueue().rkey(seq),
+                    stream.sendQueue().swapOrAdd(seq),
+                    stream.sendQueue().compare(seq));
+        } else if (opcode.hasReth()) {
             DataHeader.encodeReth(
                     m,
                     at,

@@ -27,6 +27,8 @@ final class Responder {
     private final LeaseServer leases;
     private final RxContexts contexts;
     private final AckBuilder acks;
+    private final PullServer pulls;
+    private final PullRequest pull = new PullRequest();
 
     // Set by check(), read by accept()
     private @Nullable Stream stream;
@@ -40,6 +42,7 @@ final class Responder {
         this.acks = acks;
         counters = device.counters;
         contexts = leases.contexts();
+        pulls = new PullServer(device, contexts, acks);
     }
 
     void onData(long nowNs, PacketMemory m, int at, int bytes, NetAddress source, boolean ce) {
@@ -51,7 +54,7 @@ final class Responder {
         int payloadAt = DataHeader.payloadOffset(m, at);
         int payload = at + bytes - CommonHeader.TRAILER_BYTES - payloadAt;
         if (verdict == Verdict.ACCEPTED) {
-            verdict = checkMessage(cid, m, at, payload);
+            verdict = checkMessage(nowNs, cid, m, at, payload);
         }
         if (verdict == Verdict.ACCEPTED && payload > 0) {
             //= MR-4.1-1
@@ -68,6 +71,7 @@ final class Responder {
                 leases.heard(nowNs, cid);
                 contexts.set(cid, RxContexts.ANSWERS_MISSED);
                 acks.oweNow(cid, path);
+                repeatPull(nowNs, cid, m, at);
             }
             case STALE_CONTEXT -> {
                 counters.increment(CounterId.STALE_CONTEXT);
@@ -81,9 +85,9 @@ final class Responder {
                 leases.heard(nowNs, cid);
                 refuse(NakCode.RECEIVER_NOT_READY, cid, ctx, m, at);
             }
-            case ACCESS -> {
+            case ACCESS, MISALIGNED -> {
                 counters.increment(CounterId.ACCESS_REFUSED);
-                refuse(NakCode.REMOTE_ACCESS, cid, ctx, m, at);
+                refuse(codeOf(verdict), cid, ctx, m, at);
             }
             case TOO_LONG -> {
                 refuse(NakCode.LENGTH, cid, ctx, m, at);
@@ -91,6 +95,11 @@ final class Responder {
             }
             case INVALID -> refuse(NakCode.INVALID_REQUEST, cid, ctx, m, at);
         }
+    }
+
+    /** What tells an initiator that this region or address is refused. */
+    static NakCode codeOf(Verdict verdict) {
+        return verdict == Verdict.MISALIGNED ? NakCode.MISALIGNED_ATOMIC : NakCode.REMOTE_ACCESS;
     }
 
     /** Context, epoch, source, window, duplicate: everything before the message is looked at. */
@@ -130,7 +139,7 @@ final class Responder {
     }
 
     /** Finds where the payload goes and whether it may; nothing is touched yet. */
-    private Verdict checkMessage(int cid, PacketMemory m, int at, int payload) {
+    private Verdict checkMessage(long nowNs, int cid, PacketMemory m, int at, int payload) {
         stream = null;
         region = null;
         Opcode opcode = Opcode.of(CommonHeader.opcode(m, at));
@@ -169,6 +178,10 @@ final class Responder {
             }
         }
         stream = s;
+        if (opcode.isPull()) {
+            pull.read(opcode, m, at, CommonHeader.toTxTime(nowNs));
+            return pulls.check(s, pull);
+        }
         return opcode.hasReth() ? checkRemoteAccess(s, m, at) : checkReceive(s, m, at);
     }
 
@@ -250,6 +263,12 @@ final class Responder {
         if (opcode.consumesReceive() && (CommonHeader.flags(m, at) & Flags.IMM) != 0) {
             s.immediateArrived(receiveSeq, DataHeader.immediate(m, at, opcode));
         }
+        if (opcode.isPull()) {
+            if (pulls.accept(s, pull)) {
+                messageDone(cid, s, msn);
+            }
+            return;
+        }
         if (slot != DataHeader.NO_SLOT) {
             long counted = contexts.countMessage(cid, slot, s.id(), msn, payload);
             if (counted < length) {
@@ -260,9 +279,33 @@ final class Responder {
         if (opcode.consumesReceive()) {
             s.receiveFilled(receiveSeq, opcode, msn, length);
         }
+        messageDone(cid, s, msn);
+    }
+
+    /** A message is complete; READs and atomics right behind it have their turn. */
+    private void messageDone(int cid, Stream s, int msn) {
         //= MR-4.2-4
-        if (s.messageDone(msn)) {
+        boolean ended = s.messageDone(msn);
+        while (!ended && pulls.executeDeferred(s)) {
+            ended = s.messageDone(s.turnMsn());
+        }
+        if (ended) {
             endOwnWork(cid, s);
+        }
+    }
+
+    /** A request that was received before wants its reply again. */
+    private void repeatPull(long nowNs, int cid, PacketMemory m, int at) {
+        Opcode opcode = Stream.opcodeOf(CommonHeader.opcode(m, at));
+        TransportConnection connection = contexts.connection(cid);
+        Stream s = connection == null ? null : connection.stream(CommonHeader.stream(m, at));
+        if (connection == null || s == null || !opcode.isPull() || s.inError()) {
+            return;
+        }
+        s.enterRxLease(connection.rxLease);
+        pull.read(opcode, m, at, CommonHeader.toTxTime(nowNs));
+        if (pulls.repeat(s, pull)) {
+            messageDone(cid, s, pull.msn);
         }
     }
 

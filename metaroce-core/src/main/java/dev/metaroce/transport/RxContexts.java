@@ -20,6 +20,9 @@ import java.util.Arrays;
  *   path, 6 words   0 next expected PSN 32, CE packets 32 | 1 echo 32, arrival 32 (64 ns units)
  *                   2..5 bitmap of the 256 PSNs after the expected one
  *   open message    stream 16, MSN 16, bytes counted 32
+ *
+ *   beside the row, from the first atomic operation of a holder on:
+ *   open message    1 17, stream 16, MSN 32 | value before the operation
  * </pre>
  *
  * <p>Profile S needs the slot and two words of one path: 88 B. Profile M needs 72 B and 48 B per
@@ -45,6 +48,7 @@ final class RxContexts {
     static final int ANSWERS_MISSED = 32;
 
     private static final int BITMAP = 2;
+    private static final int ATOMIC_WORDS = 2;
     private static final int COARSE_SHIFT = 12;
     private static final int FIRST_CIDS = 4;
     private static final long[] NO_ROW = {};
@@ -59,7 +63,10 @@ final class RxContexts {
     private @Nullable TransportConnection[] connections = {};
     private long[][] rows = {};
     private short[] peers = {};
+    private long[][] atomics = {};
     private int inUse;
+
+    private final DeferredPulls deferred = new DeferredPulls();
 
     /** Rows of contexts that were given back, the first {@link #spareCount} of them. */
     private long[][] spare = new long[FIRST_CIDS][];
@@ -80,8 +87,8 @@ final class RxContexts {
 
     /** Bytes of all tables when every context is in use. */
     long bytes() {
-        long row = Long.BYTES * ((long) messagesAt + openMessages);
-        return contexts * (row + 3L * Integer.BYTES + Short.BYTES);
+        long row = Long.BYTES * (messagesAt + (1L + ATOMIC_WORDS) * openMessages);
+        return contexts * (row + 4L * Integer.BYTES + Short.BYTES);
     }
 
     void init(
@@ -113,6 +120,7 @@ final class RxContexts {
         rows[cid] = row;
         connections[cid] = connection;
         peers[cid] = (short) peer;
+        Arrays.fill(atomics[cid], 0);
         inUse++;
     }
 
@@ -124,6 +132,8 @@ final class RxContexts {
         Arrays.fill(rows, before, after, NO_ROW);
         peers = Arrays.copyOf(peers, after);
         Arrays.fill(peers, before, after, (short) -1);
+        atomics = Arrays.copyOf(atomics, after);
+        Arrays.fill(atomics, before, after, NO_ROW);
     }
 
     void clear(int cid) {
@@ -132,6 +142,10 @@ final class RxContexts {
         }
         spare[spareCount++] = rows[cid];
         rows[cid] = NO_ROW;
+        TransportConnection holder = connections[cid];
+        if (holder != null) {
+            deferred.drop(holder);
+        }
         connections[cid] = null;
         inUse--;
     }
@@ -382,6 +396,21 @@ final class RxContexts {
 
     void closeMessage(int cid, int slot) {
         rows[cid][messagesAt + slot] = 0;
+    }
+
+    // READs and atomics
+
+    /** READs and atomics of all contexts that wait for their turn. */
+    DeferredPulls deferred() {
+        return deferred;
+    }
+
+    /** Two words for each message slot: what was executed under it, and what it found. */
+    long[] atomicResults(int cid) {
+        if (atomics[cid].length == 0) {
+            atomics[cid] = new long[ATOMIC_WORDS * openMessages];
+        }
+        return atomics[cid];
     }
 
     boolean isMessageSlot(int slot) {

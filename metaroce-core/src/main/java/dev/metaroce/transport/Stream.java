@@ -55,7 +55,15 @@ public final class Stream extends ReadyList.Item<Stream> {
     private int nextMsn;
     private int nextRecvSeq;
     private int txLease;
+
+    /** The oldest request that is not known to have arrived whole. */
+    private long missingSeq;
+
+    /** READs and atomics begun and not finished. */
+    private int openPulls;
+
     private final int[] pendingPackets;
+    private final int[] missingPackets;
     private final int[] msn;
     private final int[] recvSeq;
     private final short[] messageSlot;
@@ -81,6 +89,10 @@ public final class Stream extends ReadyList.Item<Stream> {
     private long rxBase;
     private long tooShortSeq = NONE;
     private int tooShortMsn;
+
+    /** First of the READs and atomics that came before their turn, for {@link DeferredPulls}. */
+    int deferredPulls = DeferredPulls.NONE;
+
     private final long[] rxBytes;
     private final int[] rxImmediate;
     private final int[] rxMsn;
@@ -107,6 +119,7 @@ public final class Stream extends ReadyList.Item<Stream> {
         receiveQueue = new WorkQueue(this, receiveDepth);
         int slots = sendQueue.slots();
         pendingPackets = new int[slots];
+        missingPackets = new int[slots];
         msn = new int[slots];
         recvSeq = new int[slots];
         messageSlot = new short[slots];
@@ -204,7 +217,18 @@ public final class Stream extends ReadyList.Item<Stream> {
         return newMessages
                 && sendSeq < end()
                 && sendSeq - headSeq < MESSAGE_WINDOW
-                && (freeSlot || sendQueue.length(sendSeq) <= mtu);
+                && (freeSlot || !needsSlot(mtu))
+                && !isFencedOff();
+    }
+
+    /** True when the next message takes one of the lease's message slots. */
+    boolean needsSlot(int mtu) {
+        return sendQueue.length(sendSeq) > mtu || opcode(sendSeq).isAtomic();
+    }
+
+    private boolean isFencedOff() {
+        //= MR-4.8-1
+        return openPulls > 0 && sendQueue.fenced(sendSeq);
     }
 
     /** True when anything posted is not yet fully sent. */
@@ -241,13 +265,16 @@ public final class Stream extends ReadyList.Item<Stream> {
         recvSeq[at] = opcode.consumesReceive() ? nextRecvSeq++ : 0;
         messageSlot[at] = (short) openSlot;
         pendingPackets[at] = 0;
+        missingPackets[at] = 0;
         progress[at] = OPEN;
+        openPulls += opcode.isPull() ? 1 : 0;
     }
 
     /** One packet of {@code bytes} was cut; returns true when it was the last of its message. */
     boolean cut(int bytes) {
         int at = sendQueue.index(sendSeq);
         pendingPackets[at]++;
+        missingPackets[at]++;
         sendOffset += bytes;
         if (sendOffset < sendQueue.length(sendSeq)) {
             return false;
@@ -258,11 +285,11 @@ public final class Stream extends ReadyList.Item<Stream> {
         return true;
     }
 
-    /** True when every request on the way is a WRITE without immediate. */
+    /** True when every request on the way is a READ, or a WRITE without immediate. */
     boolean isRepeatable() {
         long end = sendOffset > 0 ? sendSeq + 1 : sendSeq;
         for (long seq = headSeq; seq < end; seq++) {
-            if (opcode(seq) != Opcode.WRITE) {
+            if (opcode(seq) != Opcode.WRITE && opcode(seq) != Opcode.READ_REQ) {
                 return false;
             }
         }
@@ -275,6 +302,8 @@ public final class Stream extends ReadyList.Item<Stream> {
             sendSeq = headSeq;
             sendOffset = 0;
             notReadyCount = 0;
+            openPulls = 0;
+            missingSeq = headSeq;
         }
     }
 
@@ -300,6 +329,23 @@ public final class Stream extends ReadyList.Item<Stream> {
         return messageSlot[sendQueue.index(seq)] & 0xFFFF;
     }
 
+    /** One packet of request {@code seq} is known to have arrived. */
+    void onPacketArrived(long seq) {
+        if (error || seq < headSeq) {
+            return;
+        }
+        missingPackets[sendQueue.index(seq)]--;
+        missingSeq = Math.max(missingSeq, headSeq);
+        while (missingSeq < sendSeq && missingPackets[sendQueue.index(missingSeq)] == 0) {
+            missingSeq++;
+        }
+    }
+
+    /** True when the target has every message before this request. */
+    boolean hasTurn(long seq) {
+        return seq <= Math.max(missingSeq, headSeq);
+    }
+
     /**
      * One packet of request {@code seq} was acknowledged; true when the request is now finished.
      */
@@ -315,6 +361,7 @@ public final class Stream extends ReadyList.Item<Stream> {
             return false;
         }
         progress[at] = DONE;
+        openPulls -= opcode(seq).isPull() ? 1 : 0;
         return true;
     }
 
@@ -337,16 +384,24 @@ public final class Stream extends ReadyList.Item<Stream> {
         if (status == WcStatus.SUCCESS && !sendQueue.signaled(seq)) {
             return;
         }
-        Opcode opcode = opcode(seq);
         sendRing.push(
                 sendQueue,
                 seq,
                 sendQueue.wrId(seq),
                 status,
-                opcode.hasReth() ? WcOpcode.WRITE : WcOpcode.SEND,
+                completionOf(opcode(seq)),
                 status == WcStatus.SUCCESS ? sendQueue.length(seq) : 0,
                 0,
                 false);
+    }
+
+    private static WcOpcode completionOf(Opcode opcode) {
+        return switch (opcode) {
+            case READ_REQ -> WcOpcode.READ;
+            case CMP_SWAP -> WcOpcode.COMPARE_SWAP;
+            case FETCH_ADD -> WcOpcode.FETCH_ADD;
+            default -> opcode.hasReth() ? WcOpcode.WRITE : WcOpcode.SEND;
+        };
     }
 
     /** The unfinished request with this message number, or -1. */
@@ -369,6 +424,7 @@ public final class Stream extends ReadyList.Item<Stream> {
             refusedStatus = status;
             sendSeq = seq;
             sendOffset = 0;
+            missingSeq = Math.min(missingSeq, seq);
             endIfRefused();
         }
     }
@@ -431,6 +487,16 @@ public final class Stream extends ReadyList.Item<Stream> {
         int ahead = messageNumber - rxNextMsn;
         return ahead == 0
                 || (ahead > 0 && ahead < MESSAGE_WINDOW && !WindowBitmap.get(rxDone, 0, ahead - 1));
+    }
+
+    /** The oldest message that is not complete: READs and atomics of it are executed now. */
+    int turnMsn() {
+        return rxNextMsn;
+    }
+
+    /** How far this message is ahead of the oldest that is not complete: 0 has its turn now. */
+    int aheadOfTurn(int messageNumber) {
+        return messageNumber - rxNextMsn;
     }
 
     /**

@@ -78,6 +78,10 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
     long heardNs;
     long idleSinceNs;
     boolean reclaimed;
+
+    /** In the line of those that want to READ. */
+    boolean awaitsPulls;
+
     private volatile int lastMtu;
     private volatile int lastPaths;
     private volatile @Nullable Profile lastProfile;

@@ -61,12 +61,20 @@ final class TxLease {
     private int longLosses;
     int poolLoad;
     boolean slotWanted;
+    private final PullBudget pulls;
+    private int maxReads;
+    private int unanswered;
+    private long unansweredBytes;
+
+    /** A READ or atomic waits until others are answered. */
+    boolean pullWanted;
 
     /**
      * @param ownRateBitsPerSecond what this endpoint can receive, and supposedly send; 0: unknown
      */
-    TxLease(int maxPaths, NetAddress nobody, long ownRateBitsPerSecond) {
+    TxLease(int maxPaths, NetAddress nobody, long ownRateBitsPerSecond, PullBudget pulls) {
         peer = nobody;
+        this.pulls = pulls;
         this.ownRateBitsPerSecond = ownRateBitsPerSecond;
         paths = new TxPath[maxPaths];
         states = new PathState[maxPaths];
@@ -90,6 +98,7 @@ final class TxLease {
         minRttNs = 0;
         openCount = 0;
         slotWanted = false;
+        pullWanted = false;
         poolLoad = 0;
         // The REQUEST that was granted is the first proof of what the way carries.
         longestArrivedBytes = ControlMessage.REQUEST_BYTES;
@@ -97,9 +106,10 @@ final class TxLease {
         Arrays.fill(openBits, 0);
     }
 
-    void start(int initialPsn, int payloadMtu, int messages) {
+    void start(int initialPsn, int payloadMtu, int messages, int reads) {
         mtu = payloadMtu;
         openMessages = messages;
+        maxReads = reads;
         //= MR-5.2-4
         int fewest = Math.min(FEWEST_PACKETS, 2 * INITIAL_WINDOW_PACKETS / pathCount);
         int window = Math.max(fewest, INITIAL_WINDOW_PACKETS / pathCount);
@@ -163,7 +173,7 @@ final class TxLease {
         //= MR-5.7-1, MR-5.5-2
         return inFlightBytes == 0
                 || (payloadInFlightBytes < hintWindowBytes
-                        && inFlightBytes + bytes + PACKET_OVERHEAD_BYTES <= windowBytes);
+                        && inFlightBytes + costBytes(bytes) <= windowBytes);
     }
 
     /** True when the target allows a packet of so many bytes, and no other before an answer. */
@@ -173,12 +183,51 @@ final class TxLease {
 
     void onSent(int bytes) {
         payloadInFlightBytes += bytes;
-        inFlightBytes += bytes + PACKET_OVERHEAD_BYTES;
+        inFlightBytes += costBytes(bytes);
+    }
+
+    /** What a packet with so much payload takes of a socket buffer. */
+    static long costBytes(long bytes) {
+        return bytes + PACKET_OVERHEAD_BYTES;
     }
 
     void onGone(int bytes) {
         payloadInFlightBytes -= bytes;
-        inFlightBytes -= bytes + PACKET_OVERHEAD_BYTES;
+        inFlightBytes -= costBytes(bytes);
+    }
+
+    // READ and atomics
+
+    /** False when the target serves no READ and no atomics. */
+    boolean servesPulls() {
+        return maxReads > 0;
+    }
+
+    /** True when one more reply may be asked for. */
+    boolean mayPull(int bytes) {
+        //= MR-4.6-8
+        return unanswered < maxReads && pulls.admits(bytes);
+    }
+
+    /** A reply is asked for. */
+    void onPull(int bytes) {
+        unanswered++;
+        unansweredBytes += costBytes(bytes);
+        pulls.ask(bytes);
+    }
+
+    /** A reply came, or nobody waits for it any more. */
+    void onAnswered(int bytes) {
+        unanswered--;
+        unansweredBytes -= costBytes(bytes);
+        pulls.giveBack(costBytes(bytes));
+    }
+
+    /** The lease is gone, and the replies with it. */
+    void dropPulls() {
+        pulls.giveBack(unansweredBytes);
+        unanswered = 0;
+        unansweredBytes = 0;
     }
 
     /** A packet of the lease is known to have reached the target. */

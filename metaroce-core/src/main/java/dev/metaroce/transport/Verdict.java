@@ -18,6 +18,8 @@ enum Verdict {
     NOT_READY,
     /** Key, bounds, rights or domain forbid it. */
     ACCESS,
+    /** An atomic operation on an address that is not a multiple of 8. */
+    MISALIGNED,
     /** Longer than the posted receive. */
     TOO_LONG,
     /** Contradicts what came before, or asks for what the lease does not allow. */

@@ -1,5 +1,6 @@
 package dev.metaroce.verbs;
 
+import dev.metaroce.memory.Access;
 import dev.metaroce.memory.MemoryRegion;
 import dev.metaroce.ring.PostResult;
 import dev.metaroce.ring.WorkQueue;
@@ -130,6 +131,112 @@ public final class QueuePair {
             boolean signaled) {
         return postSendQueue(
                 Opcode.SEND_IMM, wrId, local, offset, length, 0, 0, immediate, signaled);
+    }
+
+    /**
+     * RDMA READ with a completion; see {@link #postRead(long, MemoryRegion, long, long, long, int,
+     * boolean)}.
+     */
+    public PostResult postRead(
+            long wrId, MemoryRegion local, long offset, long length, long remoteAddress, int rkey) {
+        return postRead(wrId, local, offset, length, remoteAddress, rkey, true);
+    }
+
+    /**
+     * RDMA READ: copies {@code length} bytes of the peer's memory to {@code local} at {@code
+     * offset}. It sees what earlier WRITEs and SENDs of this queue pair did. The peer's application
+     * is not told.
+     *
+     * @param wrId the caller's number, returned by the completion
+     * @param local region with local write access
+     * @param length 0..2^31 bytes
+     * @param remoteAddress address in the peer's region, which must have remote read access
+     * @param signaled false to get a completion only in case of an error
+     * @throws IllegalArgumentException when the range is not inside {@code local} or too long, or
+     *     {@code local} is without local write access
+     */
+    public PostResult postRead(
+            long wrId,
+            MemoryRegion local,
+            long offset,
+            long length,
+            long remoteAddress,
+            int rkey,
+            boolean signaled) {
+        checkWritable(local);
+        return postSendQueue(
+                Opcode.READ_REQ, wrId, local, offset, length, remoteAddress, rkey, 0, signaled);
+    }
+
+    /**
+     * Compare and swap: when the 64-bit value at {@code remoteAddress} equals {@code compare},
+     * {@code swap} takes its place, in one step for everyone. The value that was there is stored in
+     * {@code local}, 8 bytes at {@code offset}. Values are in the byte order of the machines they
+     * are on.
+     *
+     * @param local region with local write access
+     * @param remoteAddress a multiple of 8 in a region of the peer with remote atomic access
+     * @throws IllegalArgumentException when the 8 bytes are not inside {@code local}, or {@code
+     *     local} is without local write access
+     */
+    public PostResult postCompareAndSwap(
+            long wrId,
+            MemoryRegion local,
+            long offset,
+            long remoteAddress,
+            int rkey,
+            long compare,
+            long swap) {
+        return postAtomic(Opcode.CMP_SWAP, wrId, local, offset, remoteAddress, rkey, swap, compare);
+    }
+
+    /**
+     * Fetch and add: adds {@code add}, without a sign and modulo 2^64, to the 64-bit value at
+     * {@code remoteAddress}. All else is as of {@link #postCompareAndSwap}.
+     */
+    public PostResult postFetchAndAdd(
+            long wrId, MemoryRegion local, long offset, long remoteAddress, int rkey, long add) {
+        return postAtomic(Opcode.FETCH_ADD, wrId, local, offset, remoteAddress, rkey, add, 0);
+    }
+
+    private PostResult postAtomic(
+            Opcode opcode,
+            long wrId,
+            MemoryRegion local,
+            long offset,
+            long remoteAddress,
+            int rkey,
+            long swapOrAdd,
+            long compare) {
+        checkWritable(local);
+        checkRange(local, offset, Long.BYTES);
+        boolean stored =
+                stream.sendQueue()
+                        .offerAtomic(
+                                wrId,
+                                opcode.code(),
+                                WorkQueue.SIGNALED,
+                                local,
+                                offset,
+                                Long.BYTES,
+                                remoteAddress,
+                                rkey,
+                                swapOrAdd,
+                                compare);
+        if (!stored) {
+            return PostResult.QUEUE_FULL;
+        }
+        device.ring(stream);
+        return PostResult.OK;
+    }
+
+    private static void checkWritable(MemoryRegion local) {
+        if ((local.access() & Access.LOCAL_WRITE) == 0) {
+            throw new IllegalArgumentException(
+                    "the local region has access "
+                            + Access.describe(local.access())
+                            + ": register it with LOCAL_WRITE, replies are stored in it");
+        }
     }
 
     /**
