@@ -160,9 +160,10 @@ final class Completer {
         //= MR-4.6-5
         Stream stream = path.stream(psn);
         if (stream != null && path.awaitsReply(psn)) {
-            if (path.reach(psn, echo)) {
+            if (path.isOutstanding(psn) && !path.hasArrived(psn)) {
                 lease.onArrived(path.packetBytes(psn));
-                stream.onPacketArrived(path.seq(psn));
+                arrived(lease, stream, path, psn);
+                path.reach(psn, echo);
             }
             return 0;
         }
@@ -185,11 +186,11 @@ final class Completer {
         Stream stream = path.stream(psn);
         if (stream != null) {
             boolean paused = stream.notReadyCount > 0;
-            if (!path.hasArrived(psn)) {
-                stream.onPacketArrived(path.seq(psn));
-            }
+            arrived(lease, stream, path, psn);
+            finished(c, lease, stream, path, psn);
             if (stream.onPacketAcked(path.seq(psn))) {
-                finish(c, lease, stream, path.seq(psn));
+                //= MR-4.2-8
+                stream.completeFinished();
             } else if (paused && stream.notReadyCount == 0) {
                 // Another copy than the refused one found a receive: no timer ends the pause now.
                 c.readyStreams.add(stream);
@@ -215,7 +216,7 @@ final class Completer {
         TxPath path = pathId < lease.pathCount ? lease.paths[pathId] : null;
         int psn = CommonHeader.psn(m, at);
         int payload = bytes - ReplyHeader.BYTES - CommonHeader.TRAILER_BYTES;
-        if (path == null || !isAwaited(c, path, psn, m, at, payload)) {
+        if (path == null || !isAwaited(c, lease, path, psn, m, at, payload)) {
             counters.increment(CounterId.ACKS_STALE);
             return;
         }
@@ -242,7 +243,13 @@ final class Completer {
 
     /** True when the reply is to a packet that waits for it, and fits. */
     private static boolean isAwaited(
-            TransportConnection c, TxPath path, int psn, PacketMemory m, int at, int payload) {
+            TransportConnection c,
+            TxLease lease,
+            TxPath path,
+            int psn,
+            PacketMemory m,
+            int at,
+            int payload) {
         Stream stream = c.stream(CommonHeader.stream(m, at));
         if (stream == null
                 || !path.isOutstanding(psn)
@@ -254,9 +261,16 @@ final class Completer {
         boolean atomic = CommonHeader.opcode(m, at) == Opcode.ATOMIC_REPLY.code();
         //= MR-4.6-3
         return stream.opcode(seq).isAtomic() == atomic
-                && stream.msn(seq) == ReplyHeader.msn(m, at)
-                && path.offset(psn) == ReplyHeader.msgOffset(m, at)
+                && path.msn(psn) == ReplyHeader.msn(m, at)
+                && path.offset(psn) - startOfMessage(lease, path, psn)
+                        == ReplyHeader.msgOffset(m, at)
                 && path.bytes(psn) == payload;
+    }
+
+    /** Where the message of a packet starts in its work request. */
+    private static long startOfMessage(TxLease lease, TxPath path, int psn) {
+        int slot = path.slot(psn);
+        return slot == DataHeader.NO_SLOT ? path.offset(psn) : lease.messages.start(slot);
     }
 
     private void answered(
@@ -294,20 +308,29 @@ final class Completer {
         leases.afterProgress(nowNs, c);
     }
 
-    /** All packets of a request arrived. */
-    private void finish(TransportConnection c, TxLease lease, Stream stream, long seq) {
-        int slot = stream.messageSlot(seq);
-        if (slot != DataHeader.NO_SLOT) {
-            lease.freeMessageSlot(slot);
-            if (lease.slotWanted) {
-                lease.slotWanted = false;
-                leases.readyAll(c);
-            }
+    /** A packet is known to have arrived; with the last of its message, later ones have turns. */
+    private static void arrived(TxLease lease, Stream stream, TxPath path, int psn) {
+        int slot = path.slot(psn);
+        if (!path.hasArrived(psn)
+                && (slot == DataHeader.NO_SLOT
+                        || lease.messages.arrive(slot, path.bytes(psn)))) {
+            stream.messageArrived(path.msn(psn));
         }
-        //= MR-4.2-8
-        stream.completeFinished();
+    }
+
+    /** A packet is done with: when it was the last one of its message, there is room for another. */
+    private void finished(
+            TransportConnection c, TxLease lease, Stream stream, TxPath path, int psn) {
+        int slot = path.slot(psn);
+        if (slot != DataHeader.NO_SLOT && !lease.messages.acknowledge(slot, path.bytes(psn))) {
+            return;
+        }
         if (stream.hasUnsent()) {
             c.readyStreams.add(stream);
+        }
+        if (slot != DataHeader.NO_SLOT && lease.slotWanted) {
+            lease.slotWanted = false;
+            leases.readyAll(c);
         }
     }
 

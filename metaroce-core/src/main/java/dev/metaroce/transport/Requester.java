@@ -154,7 +154,7 @@ final class Requester {
                 && isPaced(nowNs, c, lease)
                 && batch.hasRoom(largestPacket(lease))
                 && lease.admits(nextPayload(stream, lease))) {
-            int psn = cutPacket(c, lease, path, stream);
+            int psn = cutPacket(lease, path, stream);
             boolean answered = path.awaitsReply(psn);
             stream = nextStream(nowNs, c, lease);
             boolean full =
@@ -195,7 +195,7 @@ final class Requester {
 
     /** Bytes of its message that the next packet carries or asks for. */
     private static int nextBytes(Stream stream, TxLease lease) {
-        long left = stream.sendQueue().length(stream.sendSeq()) - stream.sendOffset();
+        long left = stream.isMidMessage() ? stream.leftOfMessage() : stream.nextMessageBytes(lease);
         return (int) Math.min(left, lease.mtu);
     }
 
@@ -211,11 +211,11 @@ final class Requester {
             if (stream == null) {
                 return null;
             }
-            if (stream.hasWork(newMessages, lease.hasMessageSlot(), nowNs, lease.mtu)) {
+            if (stream.hasWork(newMessages, lease, nowNs)) {
                 if (mayAsk(c, lease, stream)) {
                     return stream;
                 }
-            } else if (stream.hasUnsent() && !lease.hasMessageSlot()) {
+            } else if (stream.hasUnsent() && !lease.messages.hasRoom()) {
                 lease.slotWanted = true;
             }
             c.readyStreams.poll();
@@ -237,15 +237,20 @@ final class Requester {
         return false;
     }
 
-    private int cutPacket(TransportConnection c, TxLease lease, TxPath path, Stream stream) {
-        long seq = stream.sendSeq();
+    private int cutPacket(TxLease lease, TxPath path, Stream stream) {
         int bytes = nextBytes(stream, lease);
         if (!stream.isMidMessage()) {
-            boolean slot = stream.needsSlot(lease.mtu);
-            stream.begin(c.leaseNumber, slot ? lease.takeMessageSlot() : DataHeader.NO_SLOT);
+            stream.begin(lease);
         }
-        boolean asks = stream.opcode(seq).isPull();
-        int psn = path.assign(stream, seq, stream.sendOffset(), bytes, asks);
+        int psn =
+                path.assign(
+                        stream,
+                        stream.sendSeq(),
+                        stream.sendOffset(),
+                        bytes,
+                        stream.messageNumber(),
+                        stream.messageSlot(),
+                        stream.opcode(stream.sendSeq()).isPull());
         stream.cut(bytes);
         turnPackets++;
         counters.increment(CounterId.DATA_SENT);
@@ -314,9 +319,13 @@ final class Requester {
         long seq = path.seq(psn);
         long offset = path.offset(psn);
         int bytes = path.payloadBytes(psn);
-        long length = stream.sendQueue().length(seq);
-        Opcode opcode = stream.opcode(seq);
-        boolean last = offset + path.bytes(psn) == length;
+        int part = path.bytes(psn);
+        int slot = path.slot(psn);
+        boolean whole = slot == DataHeader.NO_SLOT;
+        long start = whole ? offset : lease.messages.start(slot);
+        long length = whole ? part : lease.messages.length(slot);
+        Opcode opcode = stream.wireOpcode(seq, start + length);
+        boolean last = offset + part == start + length;
         boolean imm = last && opcode.carriesImmediate();
         int header = DataHeader.headerBytes(opcode, imm);
         int packetBytes = header + bytes + CommonHeader.TRAILER_BYTES;
@@ -334,11 +343,10 @@ final class Requester {
                 stream.id(),
                 psn,
                 txTime);
-        DataHeader.encodeMessage(
-                m, at, stream.msn(seq), offset, length, stream.messageSlot(seq), 0);
-        encodeTarget(m, at, opcode, stream, seq, imm);
+        DataHeader.encodeMessage(m, at, path.msn(psn), offset - start, length, slot, 0);
+        encodeTarget(m, at, opcode, stream, seq, start, imm);
         if (opcode == Opcode.READ_REQ) {
-            DataHeader.encodeSegLength(m, at, path.bytes(psn));
+            DataHeader.encodeSegLength(m, at, part);
         }
         MemoryRegion region = stream.sendQueue().region(seq);
         long from = stream.sendQueue().localOffset(seq) + offset;
@@ -387,7 +395,13 @@ final class Requester {
     }
 
     private static void encodeTarget(
-            PacketMemory m, int at, Opcode opcode, Stream stream, long seq, boolean imm) {
+            PacketMemory m,
+            int at,
+            Opcode opcode,
+            Stream stream,
+            long seq,
+            long start,
+            boolean imm) {
         if (opcode.isAtomic()) {
             DataHeader.encodeAtomic(
                     m,
@@ -400,9 +414,9 @@ final class Requester {
             DataHeader.encodeReth(
                     m,
                     at,
-                    stream.sendQueue().remoteAddress(seq),
+                    stream.sendQueue().remoteAddress(seq) + start,
                     stream.sendQueue().rkey(seq),
-                    stream.recvSeq(seq));
+                    opcode.consumesReceive() ? stream.recvSeq(seq) : 0);
         } else {
             DataHeader.encodeRecvSeq(m, at, stream.recvSeq(seq));
         }

@@ -45,6 +45,8 @@ final class TxPath {
     private long[] seq = new long[FIRST_SLOTS];
     private long[] offset = new long[FIRST_SLOTS];
     private int[] bytes = new int[FIRST_SLOTS];
+    private int[] msn = new int[FIRST_SLOTS];
+    private short[] slot = new short[FIRST_SLOTS];
     private int[] packetBytes = new int[FIRST_SLOTS];
     private int[] sentOrder = new int[FIRST_SLOTS];
     private int[] sentTime = new int[FIRST_SLOTS];
@@ -116,19 +118,31 @@ final class TxPath {
     /**
      * Assigns the next PSN to a part of a work request.
      *
+     * @param from where the part starts in the work request
      * @param partBytes bytes of the message that the packet carries, or asks for
+     * @param messageNumber MSN of the message it belongs to
+     * @param messageSlot slot of that message, {@code DataHeader.NO_SLOT} when this is all of it
      * @param asks the packet is done with its reply, not with its arrival
      */
-    int assign(Stream from, long workSeq, long msgOffset, int partBytes, boolean asks) {
+    int assign(
+            Stream owner,
+            long workSeq,
+            long from,
+            int partBytes,
+            int messageNumber,
+            int messageSlot,
+            boolean asks) {
         if (nextPsn - una > mask) {
             grow();
         }
         int at = nextPsn & mask;
-        stream[at] = from;
+        stream[at] = owner;
         seq[at] = workSeq;
-        offset[at] = msgOffset;
+        offset[at] = from;
         bytes[at] = partBytes;
         pull[at] = asks ? ASKED : 0;
+        msn[at] = messageNumber;
+        slot[at] = (short) messageSlot;
         resent[at] = false;
         status[at] = ACKED;
         if (asks) {
@@ -144,6 +158,8 @@ final class TxPath {
         seq = twice(seq, new long[2 * slots], slots);
         offset = twice(offset, new long[2 * slots], slots);
         bytes = twice(bytes, new int[2 * slots], slots);
+        msn = twice(msn, new int[2 * slots], slots);
+        slot = twice(slot, new short[2 * slots], slots);
         packetBytes = twice(packetBytes, new int[2 * slots], slots);
         sentOrder = twice(sentOrder, new int[2 * slots], slots);
         sentTime = twice(sentTime, new int[2 * slots], slots);
@@ -222,8 +238,17 @@ final class TxPath {
         return seq[psn & mask];
     }
 
+    /** Where the payload starts in its work request. */
     long offset(int psn) {
         return offset[psn & mask];
+    }
+
+    int msn(int psn) {
+        return msn[psn & mask];
+    }
+
+    int slot(int psn) {
+        return slot[psn & mask] & 0xFFFF;
     }
 
     /** Bytes of the message that the packet carries, or asks for. */
@@ -288,17 +313,13 @@ final class TxPath {
         return true;
     }
 
-    /** A request that waits for its reply arrived; returns false when that was known. */
-    boolean reach(int psn, int echoTime) {
+    /** A request that waits for its reply is known to have arrived. */
+    void reach(int psn, int echoTime) {
         int at = psn & mask;
-        if (status[at] == ACKED || pull[at] == ASK_ARRIVED) {
-            return false;
-        }
         pull[at] = ASK_ARRIVED;
         if (status[at] == IN_FLIGHT && isLatestCopy(at, echoTime)) {
             noteDelivered(sentOrder[at]);
         }
-        return true;
     }
 
     /** The echo speaks of the packet as it was sent last. */
@@ -405,7 +426,7 @@ final class TxPath {
         //= MR-4.6-6
         return isAskedInTurn(at)
                 && isBefore(at, sentOrder[by])
-                && (stream[at] != stream[by] || seq[at] <= seq[by]);
+                && (stream[at] != stream[by] || msn[at] - msn[by] <= 0);
     }
 
     /** True when the answer to a probe of that time tells that the reply to a packet is lost. */
@@ -424,7 +445,7 @@ final class TxPath {
         return status[at] == IN_FLIGHT
                 && pull[at] != 0
                 && asking != null
-                && asking.hasTurn(seq[at]);
+                && asking.hasTurn(msn[at]);
     }
 
     /** A packet in flight will not arrive. */

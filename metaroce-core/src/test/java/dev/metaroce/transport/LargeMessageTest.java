@@ -42,7 +42,12 @@ class LargeMessageTest {
         stream.sendQueue()
                 .offer(1, Opcode.WRITE.code(), WorkQueue.SIGNALED, null, 0, LARGEST, 0, 0, 0);
         PacketMemory packet = new PacketMemory(64);
-        stream.begin(1, 0);
+        PullBudget pulls = new PullBudget(DeviceLimits.defaults());
+        TxLease lease = new TxLease(1, NetAddress.ofIpv4(1, 1), 0, pulls);
+        lease.number = 1;
+        lease.open(NetAddress.ofIpv4(1, 1), 0, 0, 0, 1, true);
+        lease.start(0, mtu, 1, LARGEST, 1);
+        stream.begin(lease);
         long counted = 0;
         long packets = 0;
         boolean last = false;
