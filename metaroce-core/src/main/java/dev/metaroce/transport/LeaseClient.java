@@ -60,7 +60,15 @@ final class LeaseClient {
     /** Work was posted to a stream. */
     void onWork(long nowNs, Stream stream) {
         TransportConnection c = stream.connection();
-        if (stream.inError() || c.isEnded()) {
+        if (c.isEnded()) {
+            stream.end(WcStatus.WR_FLUSH_ERROR);
+            return;
+        }
+        if (stream.isClosing()) {
+            closeStream(nowNs, c, stream);
+            return;
+        }
+        if (stream.inError()) {
             stream.fail(WcStatus.WR_FLUSH_ERROR);
             return;
         }
@@ -69,6 +77,17 @@ final class LeaseClient {
             request(nowNs, c);
         } else if (c.leaseState == LeaseState.OPEN) {
             device.ready.add(c);
+        }
+    }
+
+    /** A queue pair ends; the lease does too, if messages of it are on the way. */
+    private void closeStream(long nowNs, TransportConnection c, Stream stream) {
+        boolean onTheWay = stream.hasOnTheWay();
+        stream.end(WcStatus.WR_FLUSH_ERROR);
+        if (onTheWay) {
+            //= MR-4.5-5
+            c.reclaimed = true;
+            afterProgress(nowNs, c);
         }
     }
 
@@ -598,7 +617,7 @@ final class LeaseClient {
         // First the state, then the flush: whoever polls a flushed request can ask what it means.
         c.state(last);
         for (Stream stream : c.streams()) {
-            stream.fail(firstStatus);
+            stream.end(firstStatus);
         }
         dropLease(c);
         server.forget(nowNs, c);

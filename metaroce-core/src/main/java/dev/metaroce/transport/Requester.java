@@ -2,8 +2,8 @@ package dev.metaroce.transport;
 
 import dev.metaroce.event.CounterId;
 import dev.metaroce.event.Counters;
-import dev.metaroce.memory.MemoryRegion;
 import dev.metaroce.ring.WcStatus;
+import dev.metaroce.ring.WorkQueue;
 import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.wire.DataHeader;
 import dev.metaroce.wire.Flags;
@@ -313,15 +313,14 @@ final class Requester {
         DataHeader.encodeMessage(
                 m, at, stream.msn(seq), offset, length, stream.messageSlot(seq), 0);
         encodeTarget(m, at, opcode, stream, seq, imm);
-        MemoryRegion region = stream.sendQueue().region(seq);
-        long from = stream.sendQueue().localOffset(seq) + offset;
-        if (batch.gathers()
-                && region != null
-                && isLent(region, bytes)
-                && MemoryRegion.lend(region, from, m, at, header, bytes)) {
-            batch.lend(header, region.address() + from, bytes);
-        } else if (bytes == 0
-                || (region != null && MemoryRegion.fill(region, from, m, at + header, bytes))) {
+        WorkQueue queue = stream.sendQueue();
+        long lent =
+                batch.gathers()
+                        ? queue.lend(seq, offset, m, at, header, bytes, LENT_BYTES_MIN)
+                        : WorkQueue.NOT_LENT;
+        if (lent != WorkQueue.NOT_LENT) {
+            batch.lend(header, lent, bytes);
+        } else if (queue.gather(seq, offset, m, at + header, bytes)) {
             CommonHeader.seal(m, at, header + bytes);
         } else {
             // The region was closed under posted work, or it is virtual and this port copies. The
@@ -332,10 +331,6 @@ final class Requester {
             stream.connection().noteLocalFault(stream, seq, status);
         }
         return packetBytes;
-    }
-
-    private static boolean isLent(MemoryRegion region, int bytes) {
-        return bytes >= LENT_BYTES_MIN || (bytes > 0 && region.isVirtual());
     }
 
     private static void encodeTarget(
@@ -349,6 +344,9 @@ final class Requester {
                     stream.recvSeq(seq));
         } else {
             DataHeader.encodeRecvSeq(m, at, stream.recvSeq(seq));
+        }
+        if (opcode.invalidates()) {
+            DataHeader.encodeInvalidatedKey(m, at, stream.sendQueue().immediate(seq));
         }
         if (imm) {
             DataHeader.encodeImmediate(m, at, opcode, stream.sendQueue().immediate(seq));

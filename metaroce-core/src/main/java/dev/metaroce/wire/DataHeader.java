@@ -23,7 +23,9 @@ package dev.metaroce.wire;
  *  44 |                            RecvSeq                            |
  *     +---------------------------------------------------------------+
  *  32 |                            RecvSeq                            |  RQETH: SEND,
- *     +---------------------------------------------------------------+  SEND_IMM
+ *     +---------------------------------------------------------------+  SEND_IMM, SEND_INV
+ *  36 |                             RKey                              |  SEND_INV
+ *     +---------------------------------------------------------------+
  *  +0 |                           Immediate                           |  only with flag IMM
  *     +---------------------------------------------------------------+
  *     |                            payload                           ...
@@ -54,6 +56,7 @@ public final class DataHeader {
     static final int RKEY_AT = 40;
     static final int WRITE_RECV_SEQ_AT = 44;
     static final int SEND_RECV_SEQ_AT = 32;
+    static final int INVALIDATE_AT = 36;
 
     private DataHeader() {}
 
@@ -97,9 +100,14 @@ public final class DataHeader {
         return m.i32(at + WRITE_RECV_SEQ_AT);
     }
 
-    /** SEND, SEND_IMM: number of the posted receive that the message takes. */
+    /** SEND, SEND_IMM, SEND_INV: number of the posted receive that the message takes. */
     public static int sendRecvSeq(PacketMemory m, int at) {
         return m.i32(at + SEND_RECV_SEQ_AT);
+    }
+
+    /** SEND_INV: key of the region whose remote rights end. */
+    public static int invalidatedKey(PacketMemory m, int at) {
+        return m.i32(at + INVALIDATE_AT);
     }
 
     /** The immediate of a packet whose flag IMM is set. */
@@ -143,9 +151,14 @@ public final class DataHeader {
         m.put32(at + WRITE_RECV_SEQ_AT, recvSeq);
     }
 
-    /** Writes the RQETH of a SEND or SEND_IMM, 4 bytes. */
+    /** Writes the RQETH of a SEND, SEND_IMM or SEND_INV, 4 bytes. */
     public static void encodeRecvSeq(PacketMemory m, int at, int recvSeq) {
         m.put32(at + SEND_RECV_SEQ_AT, recvSeq);
+    }
+
+    /** SEND_INV: writes the key to invalidate, 4 bytes. */
+    public static void encodeInvalidatedKey(PacketMemory m, int at, int rkey) {
+        m.put32(at + INVALIDATE_AT, rkey);
     }
 
     /** Writes the immediate, 4 bytes; flag IMM is the caller's to set. */

@@ -4,7 +4,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Operations of DATA packets: the one table that says which headers follow and what the target must
- * have ready. Codes 5 and 8..12 are kept for later operations and are unknown in this version.
+ * have ready. Codes 8..12 are kept for later operations and are unknown in this version.
  *
  * <pre>
  *  code  opcode     headers after the common one      RETH  takes a receive  immediate
@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
  *   2    WRITE_IMM  MSGETH 16, RETH 16, (IMM 4)        yes       yes             yes
  *   3    SEND       MSGETH 16, RQETH 4                 no        yes             no
  *   4    SEND_IMM   MSGETH 16, RQETH 4, (IMM 4)        no        yes             yes
+ *   5    SEND_INV   MSGETH 16, RQETH 4, RKey 4      no        yes             no
  *  15    SKIP       none                               no        no              no
  * </pre>
  */
@@ -24,6 +25,8 @@ public enum Opcode {
     SEND(3, 36, false, true, false),
     /** Places bytes in a posted receive and completes it with an immediate. */
     SEND_IMM(4, 36, false, true, true),
+    /** Places bytes in a posted receive and takes the remote rights from a region. */
+    SEND_INV(5, 40, false, true, false),
     /** Closes a sequence number whose message was abandoned. */
     SKIP(15, 16, false, false, false);
 
@@ -77,6 +80,11 @@ public enum Opcode {
     /** True when the packet with flag LAST carries an immediate. */
     public boolean carriesImmediate() {
         return carriesImmediate;
+    }
+
+    /** True when the message names a region whose key is to be invalidated. */
+    public boolean invalidates() {
+        return this == SEND_INV;
     }
 
     /** The operation with this code, or null for every code this version does not know. */
