@@ -48,7 +48,11 @@ class LargeMessageTest {
                                 .offer(new SendRequest().write(0, 0).local(region, 0, LARGEST)))
                 .isEqualTo(PostResult.OK);
         PacketMemory packet = new PacketMemory(64);
-        stream.begin(1, 0);
+        TxLease lease = new TxLease(1, NetAddress.ofIpv4(1, 1), 0);
+        lease.number = 1;
+        lease.open(NetAddress.ofIpv4(1, 1), 0, 0, 0, 1, true);
+        lease.start(0, mtu, 1, LARGEST);
+        stream.begin(lease);
         long counted = 0;
         long packets = 0;
         boolean last = false;
