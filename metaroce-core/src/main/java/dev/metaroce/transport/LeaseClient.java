@@ -69,7 +69,15 @@ final class LeaseClient {
     /** Work was posted to a stream. */
     void onWork(long nowNs, Stream stream) {
         TransportConnection c = stream.connection();
-        if (stream.inError() || c.isEnded()) {
+        if (c.isEnded()) {
+            stream.end(WcStatus.WR_FLUSH_ERROR);
+            return;
+        }
+        if (stream.isClosing()) {
+            closeStream(nowNs, c, stream);
+            return;
+        }
+        if (stream.inError()) {
             stream.fail(WcStatus.WR_FLUSH_ERROR);
             return;
         }
@@ -78,6 +86,17 @@ final class LeaseClient {
             request(nowNs, c);
         } else if (c.leaseState == LeaseState.OPEN) {
             device.ready.add(c);
+        }
+    }
+
+    /** A queue pair ends; the lease does too, if messages of it are on the way. */
+    private void closeStream(long nowNs, TransportConnection c, Stream stream) {
+        boolean onTheWay = stream.hasOnTheWay();
+        stream.end(WcStatus.WR_FLUSH_ERROR);
+        if (onTheWay) {
+            //= MR-4.5-5
+            c.reclaimed = true;
+            afterProgress(nowNs, c);
         }
     }
 

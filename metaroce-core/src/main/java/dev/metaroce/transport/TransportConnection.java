@@ -1,6 +1,5 @@
 package dev.metaroce.transport;
 
-import dev.metaroce.ring.CompletionRing;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.Profile;
@@ -186,20 +185,14 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
     }
 
     /** Any thread: adds the stream with the next number. */
-    public Stream addStream(
-            int domain,
-            CompletionRing send,
-            CompletionRing receive,
-            int sendDepth,
-            int receiveDepth) {
+    public Stream addStream(StreamSettings settings) {
         while (true) {
             Stream[] before = (Stream[]) STREAMS.getAcquire(this);
             if (before.length == 1 << 16) {
                 throw new IllegalStateException(
                         "the connection has 65536 queue pairs: open another connection");
             }
-            Stream stream =
-                    new Stream(before.length, this, domain, send, receive, sendDepth, receiveDepth);
+            Stream stream = new Stream(before.length, this, settings);
             Stream[] after = Arrays.copyOf(before, before.length + 1);
             after[before.length] = stream;
             if (STREAMS.compareAndSet(this, before, after)) {
