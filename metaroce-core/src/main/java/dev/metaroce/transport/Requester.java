@@ -312,7 +312,19 @@ final class Requester {
                 txTime);
         DataHeader.encodeMessage(
                 m, at, stream.msn(seq), offset, length, stream.messageSlot(seq), 0);
-        encodeTarget(m, at, opcode, stream, seq, imm);
+        encodeTarget(m, at, opcode, stream, seq, stream.recvSeq(seq), imm);
+        putPayload(batch, at, header, stream, seq, offset, bytes);
+        return packetBytes;
+    }
+
+    /**
+     * Puts payload and checksum behind the {@code header} bytes of the packet appended last.
+     *
+     * @return false when the memory is out of reach: the stream is to fail
+     */
+    static boolean putPayload(
+            TxBatch batch, int at, int header, Stream stream, long seq, long offset, int bytes) {
+        PacketMemory m = batch.memory();
         MemoryRegion region = stream.sendQueue().region(seq);
         long from = stream.sendQueue().localOffset(seq) + offset;
         if (batch.gathers()
@@ -320,35 +332,43 @@ final class Requester {
                 && isLent(region, bytes)
                 && MemoryRegion.lend(region, from, m, at, header, bytes)) {
             batch.lend(header, region.address() + from, bytes);
-        } else if (bytes == 0
+            return true;
+        }
+        if (bytes == 0
                 || (region != null && MemoryRegion.fill(region, from, m, at + header, bytes))) {
             CommonHeader.seal(m, at, header + bytes);
-        } else {
-            // The region was closed under posted work, or it is virtual and this port copies. The
-            // packet goes out blank and without a valid CRC, which nobody accepts, and the stream
-            // fails before this PSN could be made again.
-            m.segment().asSlice(at + header, bytes).fill((byte) 0);
-            WcStatus status = WcStatus.LOCAL_PROTECTION_ERROR;
-            stream.connection().noteLocalFault(stream, seq, status);
+            return true;
         }
-        return packetBytes;
+        // The region was closed under posted work, or it is virtual and this port copies. The
+        // packet goes out blank and without a valid CRC, which nobody accepts, and the stream
+        // fails before this packet could be made again.
+        m.segment().asSlice(at + header, bytes).fill((byte) 0);
+        WcStatus status = WcStatus.LOCAL_PROTECTION_ERROR;
+        stream.connection().noteLocalFault(stream, seq, status);
+        return false;
     }
 
     private static boolean isLent(MemoryRegion region, int bytes) {
         return bytes >= LENT_BYTES_MIN || (bytes > 0 && region.isVirtual());
     }
 
-    private static void encodeTarget(
-            PacketMemory m, int at, Opcode opcode, Stream stream, long seq, boolean imm) {
+    static void encodeTarget(
+            PacketMemory m,
+            int at,
+            Opcode opcode,
+            Stream stream,
+            long seq,
+            int recvSeq,
+            boolean imm) {
         if (opcode.hasReth()) {
             DataHeader.encodeReth(
                     m,
                     at,
                     stream.sendQueue().remoteAddress(seq),
                     stream.sendQueue().rkey(seq),
-                    stream.recvSeq(seq));
+                    recvSeq);
         } else {
-            DataHeader.encodeRecvSeq(m, at, stream.recvSeq(seq));
+            DataHeader.encodeRecvSeq(m, at, recvSeq);
         }
         if (imm) {
             DataHeader.encodeImmediate(m, at, opcode, stream.sendQueue().immediate(seq));

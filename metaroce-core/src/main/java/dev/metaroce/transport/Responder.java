@@ -9,6 +9,7 @@ import dev.metaroce.memory.RegionTable;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.wire.DataHeader;
+import dev.metaroce.wire.EarlyMessage;
 import dev.metaroce.wire.Flags;
 import dev.metaroce.wire.NakCode;
 import dev.metaroce.wire.NetAddress;
@@ -53,12 +54,9 @@ final class Responder {
         if (verdict == Verdict.ACCEPTED) {
             verdict = checkMessage(cid, m, at, payload);
         }
-        if (verdict == Verdict.ACCEPTED && payload > 0) {
-            //= MR-4.1-1
-            MemoryRegion to = region;
-            if (to == null || !MemoryRegion.place(m, payloadAt, to, placeAt, payload)) {
-                verdict = Verdict.ACCESS;
-            }
+        //= MR-4.1-1
+        if (verdict == Verdict.ACCEPTED && !place(m, payloadAt, payload)) {
+            verdict = Verdict.ACCESS;
         }
         //= MR-3.2-7
         switch (verdict) {
@@ -91,6 +89,35 @@ final class Responder {
             }
             case INVALID -> refuse(NakCode.INVALID_REQUEST, cid, ctx, m, at);
         }
+    }
+
+    /**
+     * The message that rode in a REQUEST of {@code bytes}, which got a context at once: executed as
+     * the first packet of path 0, or left to come as DATA, when it will get its answer.
+     */
+    void onEarly(long nowNs, int cid, PacketMemory m, int at, int bytes) {
+        int image = at + EarlyMessage.AT;
+        int payloadAt = DataHeader.payloadOffset(m, image);
+        int payload = at + bytes - CommonHeader.TRAILER_BYTES - payloadAt;
+        Verdict verdict = checkMessage(cid, m, image, payload);
+        Stream s = stream;
+        //= MR-3.7-6
+        if (verdict != Verdict.ACCEPTED || s == null || !place(m, payloadAt, payload)) {
+            return;
+        }
+        contexts.mark(cid, 0, 0);
+        contexts.addPayload(cid, payload);
+        leases.onEarly(nowNs, cid);
+        counters.increment(CounterId.EARLY_ACCEPTED);
+        counters.add(CounterId.PAYLOAD_BYTES, payload);
+        countMessage(cid, s, m, image, payload);
+    }
+
+    /** Copies payload to where {@link #checkMessage} found that it goes. */
+    private boolean place(PacketMemory m, int payloadAt, int payload) {
+        MemoryRegion to = region;
+        return payload == 0
+                || (to != null && MemoryRegion.place(m, payloadAt, to, placeAt, payload));
     }
 
     /** Context, epoch, source, window, duplicate: everything before the message is looked at. */
@@ -159,11 +186,7 @@ final class Responder {
             return Verdict.INVALID;
         }
         if (opcode.consumesReceive()) {
-            receiveSeq =
-                    s.postedReceive(
-                            opcode.hasReth()
-                                    ? DataHeader.writeRecvSeq(m, at)
-                                    : DataHeader.sendRecvSeq(m, at));
+            receiveSeq = s.postedReceive(DataHeader.recvSeq(m, at, opcode));
             if (receiveSeq < 0) {
                 return Verdict.NOT_READY;
             }
@@ -216,7 +239,7 @@ final class Responder {
         int ahead = psn - contexts.cumPsn(cid, path);
         boolean holeBefore = contexts.hasHole(cid, path);
         contexts.mark(cid, path, ahead);
-        contexts.unset(cid, RxContexts.NAK_SENT);
+        contexts.unset(cid, RxContexts.NAK_SENT | RxContexts.ONLY_EARLY);
         contexts.arrived(cid, path, CommonHeader.txTime(m, at), CommonHeader.toTxTime(nowNs), ce);
         leases.onAccepted(nowNs, cid);
         counters.increment(CounterId.DATA_ACCEPTED);

@@ -6,6 +6,7 @@ import dev.metaroce.ring.WcOpcode;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.ring.WorkQueue;
 import dev.metaroce.util.WindowBitmap;
+import dev.metaroce.wire.DataHeader;
 import dev.metaroce.wire.Opcode;
 
 import java.lang.invoke.MethodHandles;
@@ -256,6 +257,14 @@ public final class Stream extends ReadyList.Item<Stream> {
         sendSeq++;
         sendOffset = 0;
         return true;
+    }
+
+    /** The next message went along with the request for this lease and was executed. */
+    void finishEarly(int lease) {
+        begin(lease, DataHeader.NO_SLOT);
+        progress[sendQueue.index(sendSeq)] = DONE;
+        sendSeq++;
+        completeFinished();
     }
 
     /** True when every request on the way is a WRITE without immediate. */

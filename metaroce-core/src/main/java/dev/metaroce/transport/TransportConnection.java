@@ -78,6 +78,13 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
     long heardNs;
     long idleSinceNs;
     boolean reclaimed;
+
+    /** The stream whose oldest message rides in the present request; null for none. */
+    @Nullable Stream earlyStream;
+
+    /** That message. */
+    long earlySeq;
+
     private volatile int lastMtu;
     private volatile int lastPaths;
     private volatile @Nullable Profile lastProfile;
@@ -97,6 +104,9 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
 
     /** The newest request of the peer for a lease of this connection; 0 before the first. */
     long rxNonce;
+
+    /** The newest request of the peer whose message was executed; 0 for none. */
+    long rxEarlyNonce;
 
     /** How often that request was repeated: its answers may be lost. */
     int rxRepeats;
@@ -231,6 +241,11 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
             }
         }
         return false;
+    }
+
+    /** True when the message that rode in this request of the peer was executed. */
+    boolean ranEarly(long request) {
+        return rxEarlyNonce != 0 && rxEarlyNonce == request;
     }
 
     /** How the present lease sends; null when there is none. Engine thread only. */

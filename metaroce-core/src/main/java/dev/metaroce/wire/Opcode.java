@@ -79,6 +79,15 @@ public enum Opcode {
         return carriesImmediate;
     }
 
+    /** True when a message of one packet may ride in a REQUEST. */
+    public boolean ridesInRequest() {
+        //= MR-3.7-1
+        return switch (this) {
+            case WRITE, WRITE_IMM, SEND, SEND_IMM -> true;
+            case SKIP -> false;
+        };
+    }
+
     /** The operation with this code, or null for every code this version does not know. */
     public static @Nullable Opcode of(int code) {
         return (code & -BY_CODE.length) == 0 ? BY_CODE[code] : null;

@@ -114,7 +114,7 @@ public sealed interface PacketView {
                     DataHeader.attempt(m, at),
                     op.hasReth() ? DataHeader.va(m, at) : 0,
                     op.hasReth() ? DataHeader.rkey(m, at) : 0,
-                    op.hasReth() ? DataHeader.writeRecvSeq(m, at) : DataHeader.sendRecvSeq(m, at),
+                    DataHeader.recvSeq(m, at, op),
                     imm ? OptionalInt.of(DataHeader.immediate(m, at, op)) : OptionalInt.empty(),
                     DataHeader.payloadBytes(m, at, bytes));
         }
