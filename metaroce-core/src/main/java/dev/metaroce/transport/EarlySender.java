@@ -37,7 +37,8 @@ final class EarlySender {
             return;
         }
         for (Stream stream : c.streams()) {
-            if (stream.hasUnsent()) {
+            // A long WRITE may be half done between two leases.
+            if (stream.hasUnsent() && stream.sendOffset() == 0) {
                 long seq = stream.sendSeq();
                 if (stream.opcode(seq).ridesInRequest() && fits(c, stream, seq)) {
                     c.earlyStream = stream;
@@ -101,7 +102,7 @@ final class EarlySender {
         int flags = Flags.LAST | (imm ? Flags.IMM : 0);
         EarlyMessage.encodeCommon(m, at, flags, opcode, stream.id(), txTime);
         DataHeader.encodeMessage(m, image, 0, 0, length, DataHeader.NO_SLOT, 0);
-        Requester.encodeTarget(m, image, opcode, stream, seq, 0, imm);
+        Requester.encodeTarget(m, image, opcode, stream, seq, 0, 0, imm);
         int header = EarlyMessage.AT + DataHeader.headerBytes(opcode, imm);
         if (!Requester.putPayload(batch, at, header, stream, seq, 0, (int) length)) {
             c.earlyStream = null;
