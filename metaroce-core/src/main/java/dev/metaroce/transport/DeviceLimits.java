@@ -28,6 +28,8 @@ package dev.metaroce.transport;
  * @param rtoFloorNs smallest retransmission time-out
  * @param ackDelayNs longest wait before an acknowledgement
  * @param ackBytes payload after which an acknowledgement is due at once
+ * @param earlyData false: messages neither ride in requests for a context, nor are those of peers
+ *     executed that do
  */
 public record DeviceLimits(
         int contexts,
@@ -52,7 +54,8 @@ public record DeviceLimits(
         long giveUpNs,
         long rtoFloorNs,
         long ackDelayNs,
-        int ackBytes) {
+        int ackBytes,
+        boolean earlyData) {
 
     /** Most paths of a lease: the bits of a context's masks. */
     public static final int MAX_PATHS = Long.SIZE;
@@ -113,7 +116,8 @@ public record DeviceLimits(
                 4000 * MS,
                 4 * MS,
                 50 * US,
-                32 << 10);
+                32 << 10,
+                true);
     }
 
     private static void range(String field, long value, long min, long max) {
@@ -156,6 +160,7 @@ public record DeviceLimits(
         private long rtoFloorNs;
         private long ackDelayNs;
         private int ackBytes;
+        private boolean earlyData;
 
         private Builder(DeviceLimits from) {
             contexts = from.contexts;
@@ -181,6 +186,7 @@ public record DeviceLimits(
             rtoFloorNs = from.rtoFloorNs;
             ackDelayNs = from.ackDelayNs;
             ackBytes = from.ackBytes;
+            earlyData = from.earlyData;
         }
 
         public Builder contexts(int value) {
@@ -298,6 +304,11 @@ public record DeviceLimits(
             return this;
         }
 
+        public Builder earlyData(boolean value) {
+            earlyData = value;
+            return this;
+        }
+
         public DeviceLimits build() {
             return new DeviceLimits(
                     contexts,
@@ -322,7 +333,8 @@ public record DeviceLimits(
                     giveUpNs,
                     rtoFloorNs,
                     ackDelayNs,
-                    ackBytes);
+                    ackBytes,
+                    earlyData);
         }
     }
 }

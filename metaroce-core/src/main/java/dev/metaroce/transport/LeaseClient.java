@@ -35,6 +35,7 @@ final class LeaseClient {
     private final DeviceLimits limits;
     private final ConnectionTable connections;
     private final ConnectionCloser closer;
+    private final EarlySender early;
     private final PathTimers pathTimers;
     private final GrantFields grant = new GrantFields();
     private @Nullable TxLease[] spare = new TxLease[4];
@@ -46,6 +47,7 @@ final class LeaseClient {
         this.connections = connections;
         closer = new ConnectionCloser(device, connections, server, this);
         limits = device.limits;
+        early = new EarlySender(device);
         pathTimers = new PathTimers(device);
         //= MR-3.4-7
         nextNonce = device.rng.nextLong() >>> 2 | 1;
@@ -53,6 +55,10 @@ final class LeaseClient {
 
     ConnectionCloser closer() {
         return closer;
+    }
+
+    EarlySender early() {
+        return early;
     }
 
     long takeNonce() {
@@ -103,6 +109,7 @@ final class LeaseClient {
     private void request(long nowNs, TransportConnection c) {
         if (c.leaseState != LeaseState.WAITING) {
             c.wantedNs = nowNs;
+            early.choose(c);
         }
         c.answeredNs = 0;
         c.nonce = takeNonce();
@@ -154,18 +161,18 @@ final class LeaseClient {
     /** The connection waiting for an answer with this nonce, or null: too late, or not ours. */
     private @Nullable TransportConnection asking(PacketMemory m, int at, NetAddress source) {
         TransportConnection c = device.connection(CommonHeader.ctx(m, at));
-        boolean asks =
-                c != null
-                        && c.nonce == ControlMessage.nonce(m, at)
-                        && source.sameHost(c.peer)
-                        && (c.leaseState == LeaseState.REQUESTED
-                                || c.leaseState == LeaseState.QUEUED);
-        if (!asks) {
+        if (c == null || !source.sameHost(c.peer) || !isAsking(c, ControlMessage.nonce(m, at))) {
             //= MR-3.4-6
             device.counters.increment(CounterId.ACKS_STALE);
             return null;
         }
         return c;
+    }
+
+    /** True when the connection waits for an answer to this request. */
+    private static boolean isAsking(TransportConnection c, long nonce) {
+        return c.nonce == nonce
+                && (c.leaseState == LeaseState.REQUESTED || c.leaseState == LeaseState.QUEUED);
     }
 
     void onGrant(long nowNs, PacketMemory m, int at, NetAddress source) {
@@ -183,6 +190,13 @@ final class LeaseClient {
                 || grant.connectionId != c.connectionId
                 || grant.mtu < 64) {
             device.counters.increment(CounterId.ACKS_STALE);
+            return;
+        }
+        //= MR-3.7-13
+        if (c.established
+                && (grant.endpointId != c.peerEndpointId
+                        || grant.incarnation != c.peerIncarnation)) {
+            closer.fail(nowNs, c, "the peer restarted");
             return;
         }
         TxLease lease = takeLease(c.peer);
@@ -209,6 +223,11 @@ final class LeaseClient {
         c.askedInVain = false;
         c.reclaimed = false;
         c.heardNs = nowNs;
+        boolean earlyDone = (grant.flags & GrantFields.FLAG_EARLY_DONE) != 0;
+        if (earlyDone) {
+            lease.onEarlyDone(grant.initialPsn, grant.poolLoad);
+        }
+        early.onAnswer(c, earlyDone);
         c.leased(grant.cid, mtu, grant.paths, profile);
         if (!c.established) {
             c.established = true;
@@ -259,6 +278,7 @@ final class LeaseClient {
         TransportConnection c = asking(m, at, source);
         if (c != null) {
             c.leaseState = LeaseState.QUEUED;
+            early.onAnswer(c, false);
             c.heardNs = nowNs;
             c.wantedNs = nowNs;
             noteAnswer(nowNs, c);
@@ -279,6 +299,7 @@ final class LeaseClient {
         if (c == null || reason == null) {
             return;
         }
+        early.onAnswer(c, ControlMessage.denyEarlyDone(m, at));
         long retryUs = Math.min(ControlMessage.denyRetryAfterUs(m, at), MAX_DENY_US);
         device.event(nowNs, EventId.LEASE_DENIED, c.index, reason.code(), retryUs);
         //= MR-3.4-12
@@ -311,6 +332,11 @@ final class LeaseClient {
 
     private void waitAndAskAgain(
             long nowNs, TransportConnection c, long waitNs, DenyReason reason) {
+        if (c.established && !c.hasUnsent()) {
+            c.leaseState = LeaseState.IDLE;
+            finish(nowNs, c);
+            return;
+        }
         if (nowNs - c.wantedNs >= limits.giveUpNs()) {
             closer.fail(nowNs, c, "the peer denied a context for too long: " + reason);
             return;
@@ -388,6 +414,10 @@ final class LeaseClient {
         if (c != null && !source.sameHost(c.peer)) {
             return;
         }
+        if (c != null && isAsking(c, ControlMessage.nonce(m, at))) {
+            //= MR-3.7-11
+            return;
+        }
         if (c != null && holdsToken(c, m, at)) {
             c.reclaimed = true;
             c.heardNs = nowNs;
@@ -411,6 +441,10 @@ final class LeaseClient {
     void onKeepalive(long nowNs, PacketMemory m, int at, NetAddress source) {
         TransportConnection c = device.connection(CommonHeader.ctx(m, at));
         if (c != null && !source.sameHost(c.peer)) {
+            return;
+        }
+        if (c != null && isAsking(c, ControlMessage.nonce(m, at))) {
+            //= MR-3.7-11
             return;
         }
         if (c != null && holdsToken(c, m, at)) {

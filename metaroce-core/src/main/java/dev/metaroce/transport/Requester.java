@@ -344,10 +344,23 @@ final class Requester {
                 psn,
                 txTime);
         DataHeader.encodeMessage(m, at, path.msn(psn), offset - start, length, slot, 0);
-        encodeTarget(m, at, opcode, stream, seq, start, imm);
+        int recvSeq = opcode.consumesReceive() ? stream.recvSeq(seq) : 0;
+        encodeTarget(m, at, opcode, stream, seq, start, recvSeq, imm);
         if (opcode == Opcode.READ_REQ) {
             DataHeader.encodeSegLength(m, at, part);
         }
+        putPayload(batch, at, header, stream, seq, offset, bytes);
+        return packetBytes;
+    }
+
+    /**
+     * Puts payload and checksum behind the {@code header} bytes of the packet appended last.
+     *
+     * @return false when the memory is out of reach: the stream is to fail
+     */
+    static boolean putPayload(
+            TxBatch batch, int at, int header, Stream stream, long seq, long offset, int bytes) {
+        PacketMemory m = batch.memory();
         WorkQueue queue = stream.sendQueue();
         long lent =
                 batch.gathers()
@@ -355,26 +368,29 @@ final class Requester {
                         : WorkQueue.NOT_LENT;
         if (lent != WorkQueue.NOT_LENT) {
             batch.lend(header, lent, bytes);
-        } else if (queue.gather(seq, offset, m, at + header, bytes)) {
-            CommonHeader.seal(m, at, header + bytes);
-        } else {
-            // The region was closed under posted work, or it is virtual and this port copies. The
-            // packet goes out blank and without a valid CRC, which nobody accepts, and the stream
-            // fails before this PSN could be made again.
-            m.segment().asSlice(at + header, bytes).fill((byte) 0);
-            WcStatus status = WcStatus.LOCAL_PROTECTION_ERROR;
-            stream.connection().noteLocalFault(stream, seq, status);
+            return true;
         }
-        return packetBytes;
+        if (queue.gather(seq, offset, m, at + header, bytes)) {
+            CommonHeader.seal(m, at, header + bytes);
+            return true;
+        }
+        // The region was closed under posted work, or it is virtual and this port copies. The
+        // packet goes out blank and without a valid CRC, which nobody accepts, and the stream
+        // fails before this packet could be made again.
+        m.segment().asSlice(at + header, bytes).fill((byte) 0);
+        WcStatus status = WcStatus.LOCAL_PROTECTION_ERROR;
+        stream.connection().noteLocalFault(stream, seq, status);
+        return false;
     }
 
-    private static void encodeTarget(
+    static void encodeTarget(
             PacketMemory m,
             int at,
             Opcode opcode,
             Stream stream,
             long seq,
             long start,
+            int recvSeq,
             boolean imm) {
         if (opcode.isAtomic()) {
             DataHeader.encodeAtomic(
@@ -390,9 +406,9 @@ final class Requester {
                     at,
                     stream.sendQueue().remoteAddress(seq) + start,
                     stream.sendQueue().rkey(seq),
-                    opcode.consumesReceive() ? stream.recvSeq(seq) : 0);
+                    recvSeq);
         } else {
-            DataHeader.encodeRecvSeq(m, at, stream.recvSeq(seq));
+            DataHeader.encodeRecvSeq(m, at, recvSeq);
         }
         if (opcode.invalidates()) {
             DataHeader.encodeInvalidatedKey(m, at, stream.sendQueue().immediate(seq));

@@ -9,6 +9,7 @@ import dev.metaroce.memory.RegionTable;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.wire.DataHeader;
+import dev.metaroce.wire.EarlyMessage;
 import dev.metaroce.wire.Flags;
 import dev.metaroce.wire.NakCode;
 import dev.metaroce.wire.NetAddress;
@@ -57,7 +58,7 @@ final class Responder {
         if (verdict == Verdict.ACCEPTED) {
             verdict = checkMessage(nowNs, cid, m, at, payload);
         }
-        if (verdict == Verdict.ACCEPTED && payload > 0) {
+        if (verdict == Verdict.ACCEPTED) {
             verdict = place(m, at, payloadAt, payload);
         }
         //= MR-3.2-7
@@ -103,7 +104,35 @@ final class Responder {
         return verdict == Verdict.MISALIGNED ? NakCode.MISALIGNED_ATOMIC : NakCode.REMOTE_ACCESS;
     }
 
+    /**
+     * The message that rode in a REQUEST of {@code bytes}, which got a context at once: executed as
+     * the first packet of path 0, or left to come as DATA, when it will get its answer.
+     */
+    void onEarly(long nowNs, int cid, PacketMemory m, int at, int bytes) {
+        int image = at + EarlyMessage.AT;
+        int payloadAt = DataHeader.payloadOffset(m, image);
+        int payload = at + bytes - CommonHeader.TRAILER_BYTES - payloadAt;
+        Verdict verdict = checkMessage(nowNs, cid, m, image, payload);
+        Stream s = stream;
+        //= MR-3.7-6
+        if (verdict != Verdict.ACCEPTED
+                || s == null
+                || place(m, image, payloadAt, payload) != Verdict.ACCEPTED) {
+            return;
+        }
+        contexts.mark(cid, 0, 0);
+        contexts.addPayload(cid, payload);
+        leases.onEarly(nowNs, cid);
+        counters.increment(CounterId.EARLY_ACCEPTED);
+        counters.add(CounterId.PAYLOAD_BYTES, payload);
+        countMessage(cid, s, m, image, payload);
+    }
+
+    /** Copies payload to where {@link #checkMessage} found that it goes. */
     private Verdict place(PacketMemory m, int at, int payloadAt, int payload) {
+        if (payload == 0) {
+            return Verdict.ACCEPTED;
+        }
         //= MR-4.1-1, MR-4.9-1
         MemoryRegion to = region;
         if (to != null) {
@@ -185,11 +214,7 @@ final class Responder {
             return Verdict.INVALID;
         }
         if (opcode.consumesReceive()) {
-            receiveSeq =
-                    s.postedReceive(
-                            opcode.hasReth()
-                                    ? DataHeader.writeRecvSeq(m, at)
-                                    : DataHeader.sendRecvSeq(m, at));
+            receiveSeq = s.postedReceive(DataHeader.recvSeq(m, at, opcode));
             if (receiveSeq < 0) {
                 return Verdict.NOT_READY;
             }
@@ -249,7 +274,7 @@ final class Responder {
         int ahead = psn - contexts.cumPsn(cid, path);
         boolean holeBefore = contexts.hasHole(cid, path);
         contexts.mark(cid, path, ahead);
-        contexts.unset(cid, RxContexts.NAK_SENT);
+        contexts.unset(cid, RxContexts.NAK_SENT | RxContexts.ONLY_EARLY);
         contexts.arrived(cid, path, CommonHeader.txTime(m, at), CommonHeader.toTxTime(nowNs), ce);
         leases.onAccepted(nowNs, cid);
         counters.increment(CounterId.DATA_ACCEPTED);

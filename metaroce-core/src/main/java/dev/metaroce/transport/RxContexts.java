@@ -44,6 +44,9 @@ final class RxContexts {
     /** Flag, profile S: the present gap was reported. */
     static final int NAK_SENT = 16;
 
+    /** Flag: the message in the REQUEST was executed, and no DATA came yet. */
+    static final int ONLY_EARLY = 8;
+
     /** Flag: the holder repeated itself or asked, so answers may be lost on their route. */
     static final int ANSWERS_MISSED = 32;
 

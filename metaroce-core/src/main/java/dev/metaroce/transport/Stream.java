@@ -366,6 +366,21 @@ public final class Stream extends ReadyList.Item<Stream> {
         return true;
     }
 
+    /**
+     * The next message, whole and in one packet, went along with the request for a lease and was
+     * executed; it is the first of the stream in this lease.
+     */
+    void finishEarly(int lease) {
+        enterLease(lease);
+        int at = sendQueue.index(sendSeq);
+        pendingPackets[at] = 0;
+        nextRecvSeq += opcode(sendSeq).consumesReceive() ? 1 : 0;
+        messageArrived(nextMsn++);
+        progress[at] = DONE;
+        sendSeq++;
+        completeFinished();
+    }
+
     /** No message is being cut; the next one starts here. */
     private void cutFrom(long offset) {
         sendOffset = offset;

@@ -81,6 +81,12 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
     /** In the line of those that want to READ. */
     boolean awaitsPulls;
 
+    /** The stream whose oldest message rides in the present request; null for none. */
+    @Nullable Stream earlyStream;
+
+    /** That message. */
+    long earlySeq;
+
     private volatile int lastMtu;
     private volatile int lastPaths;
     private volatile @Nullable Profile lastProfile;
@@ -100,6 +106,9 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
 
     /** The newest request of the peer for a lease of this connection; 0 before the first. */
     long rxNonce;
+
+    /** The newest request of the peer whose message was executed; 0 for none. */
+    long rxEarlyNonce;
 
     /** How often that request was repeated: its answers may be lost. */
     int rxRepeats;
@@ -228,6 +237,11 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
             }
         }
         return false;
+    }
+
+    /** True when the message that rode in this request of the peer was executed. */
+    boolean ranEarly(long request) {
+        return rxEarlyNonce != 0 && rxEarlyNonce == request;
     }
 
     /** How the present lease sends; null when there is none. Engine thread only. */

@@ -146,6 +146,11 @@ public final class DataHeader {
         return m.i32(at + INVALIDATE_AT);
     }
 
+    /** Number of the posted receive that the message takes; WRITE: 0. */
+    public static int recvSeq(PacketMemory m, int at, Opcode opcode) {
+        return opcode.hasReth() ? writeRecvSeq(m, at) : sendRecvSeq(m, at);
+    }
+
     /** The immediate of a packet whose flag IMM is set. */
     public static int immediate(PacketMemory m, int at, Opcode opcode) {
         return m.i32(at + opcode.headerBytes());

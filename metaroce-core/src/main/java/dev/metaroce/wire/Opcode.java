@@ -118,6 +118,15 @@ public enum Opcode {
         return this == SEND_INV;
     }
 
+    /** True when a message of one packet may ride in a REQUEST. */
+    public boolean ridesInRequest() {
+        //= MR-3.7-1
+        return switch (this) {
+            case WRITE, WRITE_IMM, SEND, SEND_IMM, SEND_INV -> true;
+            case READ_REQ, READ_DATA, CMP_SWAP, FETCH_ADD, ATOMIC_REPLY, SKIP -> false;
+        };
+    }
+
     /** The operation with this code, or null for every code this version does not know. */
     public static @Nullable Opcode of(int code) {
         return (code & -BY_CODE.length) == 0 ? BY_CODE[code] : null;

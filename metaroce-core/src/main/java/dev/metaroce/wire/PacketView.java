@@ -126,7 +126,7 @@ public sealed interface PacketView {
                     DataHeader.attempt(m, at),
                     op.hasReth() ? DataHeader.va(m, at) : 0,
                     rkey(op, m, at),
-                    op.hasReth() ? DataHeader.writeRecvSeq(m, at) : DataHeader.sendRecvSeq(m, at),
+                    DataHeader.recvSeq(m, at, op),
                     imm ? OptionalInt.of(DataHeader.immediate(m, at, op)) : OptionalInt.empty(),
                     op == Opcode.READ_REQ
                             ? (int) DataHeader.segLength(m, at)
