@@ -29,6 +29,7 @@ final class LeaseClient {
     private static final long QUEUED_ASK_NS = 200_000_000;
     private static final long MAX_DENY_US = 1_000_000;
     static final int MAX_RELEASE_TRIES = 6;
+    private static final long MAX_DEMAND_BYTES = 64 << 20;
     private static final int FULL_POOL_LOAD = 254 * 9 / 10;
 
     private final DeviceState device;
@@ -119,7 +120,7 @@ final class LeaseClient {
         request.profileMask = limits.profiles();
         request.maxPaths = limits.maxPaths();
         request.versionMask = LeaseServer.versions();
-        request.demandKib = 0;
+        request.demandKib = demandKib(c);
         request.priority = 0;
         //= MR-3.6-7
         boolean first = c.dialer && !c.established;
@@ -130,6 +131,19 @@ final class LeaseClient {
         byte[] data = c.dialer ? c.privateData : new byte[0];
         request.privateLength = data.length;
         System.arraycopy(data, 0, request.privateData, 0, data.length);
+    }
+
+    /** What waits to be sent, in KiB, capped; 0 for nothing. */
+    private static long demandKib(TransportConnection c) {
+        long bytes = 0;
+        boolean any = false;
+        for (Stream stream : c.streams()) {
+            any |= stream.hasUnsent();
+            bytes += stream.unsentBytes(MAX_DEMAND_BYTES);
+        }
+        //= MR-3.8-1
+        long kib = (Math.min(bytes, MAX_DEMAND_BYTES) + 1023) >> 10;
+        return any ? Math.max(1, kib) : 0;
     }
 
     /** The connection waiting for an answer with this nonce, or null: too late, or not ours. */

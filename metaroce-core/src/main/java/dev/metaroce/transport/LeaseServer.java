@@ -92,11 +92,13 @@ final class LeaseServer {
         if (pool.state(cid) == SlotState.GRANTED) {
             //= MR-3.1-11
             pool.activate(cid);
+            contexts.noteFirstData(cid, nowNs);
             if (contexts.heldNs(cid, nowNs) < returns.grantTimeNs(cid) / 4) {
                 peers.cameEarly(contexts.peer(cid));
             }
             device.event(nowNs, EventId.CID_ACTIVE, contexts.holderPort(cid), cid, pool.epoch(cid));
         }
+        reclaimer.onUsed(nowNs, cid);
     }
 
     // REQUEST
@@ -268,7 +270,8 @@ final class LeaseServer {
             deny(nowNs, source, DenyReason.QUEUE_FULL, retries.refuse(nowNs));
             return;
         }
-        long decision = pool.request(nowNs, peer, ticket);
+        long decision =
+                pool.request(nowNs, peer, hostOf(source), ticket, isShortDemand(request.demandKib));
         switch (CidPool.kind(decision)) {
             case GRANT -> grant(nowNs, CidPool.cid(decision), ticket);
             case QUEUED -> {
@@ -290,6 +293,17 @@ final class LeaseServer {
                 deny(nowNs, source, reason, retries.refuse(nowNs));
             }
         }
+    }
+
+    /** Stands for the host of an address in the pool; for IPv4 no two have the same. */
+    private static int hostOf(NetAddress address) {
+        return Long.hashCode(address.low()) + 31 * Long.hashCode(address.high());
+    }
+
+    /** A demand of 0 says nothing. */
+    private boolean isShortDemand(long demandKib) {
+        //= MR-3.8-2
+        return demandKib > 0 && demandKib <= limits.shortDemandBytes() >> 10;
     }
 
     private int pathsFor(RequestFields fields) {
