@@ -64,6 +64,7 @@ final class LeaseClient {
 
     /** Application: a new connection. Its index is already set. */
     void dial(long nowNs, TransportConnection c) {
+        connections.dial(c);
         request(nowNs, c);
     }
 
@@ -127,7 +128,7 @@ final class LeaseClient {
         request.flags =
                 (first ? RequestFields.FLAG_CONNECT : 0)
                         | (c.dialer ? 0 : RequestFields.FLAG_ACCEPTOR);
-        request.cookie = 0;
+        request.cookie = c.cookie;
         byte[] data = c.dialer ? c.privateData : new byte[0];
         request.privateLength = data.length;
         System.arraycopy(data, 0, request.privateData, 0, data.length);
@@ -202,6 +203,7 @@ final class LeaseClient {
         c.leased(grant.cid, mtu, grant.paths, profile);
         if (!c.established) {
             c.established = true;
+            c.cookie = 0;
             c.peerPrivateData = Arrays.copyOf(grant.privateData, grant.privateLength);
             connections.bind(c, grant.endpointId, grant.incarnation);
             if (c.state() == ConnectionState.CONNECTING) {
@@ -272,7 +274,8 @@ final class LeaseClient {
         device.event(nowNs, EventId.LEASE_DENIED, c.index, reason.code(), retryUs);
         //= MR-3.4-12
         switch (reason) {
-            case QUEUE_FULL, POLICY, COOKIE -> waitAndAskAgain(nowNs, c, retryUs * 1_000, reason);
+            case COOKIE -> askWithCookie(nowNs, c, ControlMessage.denyCookie(m, at));
+            case QUEUE_FULL, POLICY -> waitAndAskAgain(nowNs, c, retryUs * 1_000, reason);
             case FINISHED -> waitAndAskAgain(nowNs, c, 0, reason);
             case NO_SERVICE -> {
                 // A peer that closed tells so, but its word may be overtaken.
@@ -295,6 +298,19 @@ final class LeaseClient {
                     closer.fail(nowNs, c, "no common profile: we offer mask " + limits.profiles());
             case SERVICE -> closer.fail(nowNs, c, "the peer's service refused the connection");
             case SHUTDOWN -> closer.fail(nowNs, c, "the peer is shutting down");
+        }
+    }
+
+    /** The target is crowded and wants to see that we read what it sends to our address. */
+    private void askWithCookie(long nowNs, TransportConnection c, long cookie) {
+        boolean first = c.cookie == 0;
+        c.cookie = cookie;
+        if (first) {
+            // Refused as with any other reason: the time of being denied goes on.
+            c.leaseState = LeaseState.WAITING;
+            request(nowNs, c);
+        } else {
+            waitAndAskAgain(nowNs, c, 0, DenyReason.COOKIE);
         }
     }
 

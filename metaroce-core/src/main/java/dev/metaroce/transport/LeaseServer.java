@@ -33,6 +33,7 @@ final class LeaseServer {
     private final PeerTable peers = new PeerTable();
     private final WaitingLine line;
     private final ReceiverShares shares;
+    private final Cookies cookies;
     private final RequestFields request = new RequestFields();
 
     private final StaleTokens stale;
@@ -50,6 +51,7 @@ final class LeaseServer {
         this.contexts = contexts;
         this.pool = pool;
         retries = new RetryPace(device.rng);
+        cookies = new Cookies(device.keySource);
         this.shares = shares;
         limits = device.limits;
         line = new WaitingLine(limits.maxWaiters());
@@ -106,6 +108,12 @@ final class LeaseServer {
     void onRequest(long nowNs, PacketMemory m, int at, NetAddress source) {
         device.counters.increment(CounterId.REQUESTS_RECEIVED);
         request.read(m, at);
+        if (needsCookie(nowNs, source)) {
+            // Whoever it is: nothing is remembered of it.
+            long cookie = cookies.of(nowNs, source, request.endpointId, request.connectionId);
+            deny(nowNs, source, DenyReason.COOKIE, cookie);
+            return;
+        }
         int peer = peers.enter(request.endpointId, request.incarnation, source);
         if (peer < 0) {
             deny(nowNs, source, DenyReason.QUEUE_FULL, retries.refuse(nowNs));
@@ -163,6 +171,29 @@ final class LeaseServer {
         decide(nowNs, source, peer, connection);
     }
 
+    /** True for a stranger whose address may be forged, while room is getting scarce. */
+    private boolean needsCookie(long nowNs, NetAddress source) {
+        boolean crowded =
+                2 * pool.waiting() > limits.maxWaiters()
+                        || 2 * device.connectionCount() > limits.maxConnections()
+                        || peers.isCrowded();
+        //= MR-3.8-9
+        return crowded
+                && known(source) == null
+                && !cookies.isValid(
+                        request.cookie, nowNs, source, request.endpointId, request.connectionId);
+    }
+
+    /** The connection that the request is for, or null. */
+    private @Nullable TransportConnection known(NetAddress source) {
+        boolean byAcceptor = (request.flags & RequestFields.FLAG_ACCEPTOR) != 0;
+        TransportConnection known =
+                connections.find(request.endpointId, request.connectionId, byAcceptor);
+        return known == null && byAcceptor
+                ? connections.dialledTo(source, request.connectionId)
+                : known;
+    }
+
     private static void noteRepeat(@Nullable TransportConnection connection) {
         if (connection != null) {
             connection.rxRepeats++;
@@ -187,18 +218,17 @@ final class LeaseServer {
     }
 
     private @Nullable TransportConnection connectionOf(long nowNs, NetAddress source) {
-        boolean byAcceptor = (request.flags & RequestFields.FLAG_ACCEPTOR) != 0;
-        TransportConnection known =
-                connections.find(request.endpointId, request.connectionId, byAcceptor);
-        if (known == null && byAcceptor) {
-            known = dialledTo(source);
-        }
+        TransportConnection known = known(source);
         if (known != null) {
             if (known.isEnded()) {
                 deny(nowNs, source, DenyReason.SERVICE, 0);
                 return null;
             }
-            known.peer = source;
+            if (known.peerEndpointId != request.endpointId) {
+                // We dialled it, and it asks before we heard that it accepted.
+                connections.bind(known, request.endpointId, request.incarnation);
+            }
+            connections.move(known, source);
             known.peerHeardNs = nowNs;
             return known;
         }
@@ -234,26 +264,6 @@ final class LeaseServer {
         }
         made.peerHeardNs = nowNs;
         return made;
-    }
-
-    /**
-     * The side that accepted may ask before we know that it did: its GRANT is lost or late, or we
-     * wait in its line. That it knows the connection tells as much.
-     */
-    private @Nullable TransportConnection dialledTo(NetAddress source) {
-        for (int i = 0; i < device.connectionSlots(); i++) {
-            TransportConnection c = device.connection(i);
-            //= MR-3.6-8
-            if (c != null
-                    && c.dialer
-                    && !c.established
-                    && c.connectionId == request.connectionId
-                    && source.sameHost(c.peer)) {
-                connections.bind(c, request.endpointId, request.incarnation);
-                return c;
-            }
-        }
-        return null;
     }
 
     private void decide(long nowNs, NetAddress source, int peer, TransportConnection connection) {
@@ -403,7 +413,8 @@ final class LeaseServer {
                 position);
     }
 
-    private void deny(long nowNs, NetAddress to, DenyReason reason, long retryAfterUs) {
+    /** Says no; the number is the time in us after which to ask again, or the cookie. */
+    private void deny(long nowNs, NetAddress to, DenyReason reason, long number) {
         device.counters.increment(CounterId.DENIED);
         device.event(nowNs, EventId.CID_DENIED, to.port(), reason.code(), 0);
         //= MR-2.2-6, MR-2.6-2, MR-3.4-13
@@ -415,7 +426,7 @@ final class LeaseServer {
                 request.nonce,
                 0,
                 reason.code(),
-                retryAfterUs);
+                number);
     }
 
     /** A REQUEST of another protocol version: told which versions are understood. */
@@ -437,19 +448,14 @@ final class LeaseServer {
 
     /** A new incarnation at the address of an old one takes nothing over: the old leases end. */
     private void retireOlder(long nowNs, NetAddress source) {
-        for (int i = 0; i < device.connectionSlots(); i++) {
-            TransportConnection c = device.connection(i);
-            //= MR-3.4-3
-            if (c != null
-                    && c.established
-                    && (c.peer.equals(source) || c.peerEndpointId == request.endpointId)
-                    && request.incarnation - c.peerIncarnation > 0) {
-                if (c.rxCid >= 0) {
-                    returns.expire(nowNs, c.rxCid, CounterId.RETIRED);
-                }
-                c.pendingFailure = "the peer restarted";
-                device.ready.add(c);
+        //= MR-3.4-3
+        for (TransportConnection c :
+                connections.older(source, request.endpointId, request.incarnation)) {
+            if (c.rxCid >= 0) {
+                returns.expire(nowNs, c.rxCid, CounterId.RETIRED);
             }
+            c.pendingFailure = "the peer restarted";
+            device.ready.add(c);
         }
     }
 }
