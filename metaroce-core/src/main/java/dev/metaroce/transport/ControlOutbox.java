@@ -40,7 +40,7 @@ final class ControlOutbox {
      * @param about the connection a REQUEST, RELEASE, DISCONNECT or DENY is encoded from, else null
      * @param leaseToken CID and epoch the message is about, or 0
      * @param reasonCode reason code, or 0
-     * @param number retry-after, deadline, position, or 0
+     * @param number retry-after, deadline, position, cookie, or 0
      * @return false when the ring is full
      */
     boolean offer(

@@ -134,20 +134,22 @@ final class ControlWriter {
             case DENY -> {
                 DenyReason reason = Objects.requireNonNull(DenyReason.of(outbox.code()));
                 int versions = LeaseServer.versions();
-                long retryUs = outbox.value();
+                boolean isCookie = reason == DenyReason.COOKIE;
+                long retryUs = isCookie ? 0 : outbox.value();
+                long cookie = isCookie ? outbox.value() : 0;
                 //= MR-3.7-9
                 boolean done = about != null && about.ranEarly(nonce);
                 ControlMessage.encodeDeny(
-                        m, at, txTime, ctx, nonce, reason, done, versions, retryUs, 0);
+                        m, at, txTime, ctx, nonce, reason, done, versions, retryUs, cookie);
             }
             case RELEASE -> encodeRelease(m, at, txTime, outbox, about);
             case RELEASE_ACK ->
                     ControlMessage.encodeReleaseAck(m, at, txTime, ctx, nonce, cid, epoch);
             case RECLAIM -> {
-                ReclaimReason quota = ReclaimReason.QUOTA;
+                ReclaimReason reason = Objects.requireNonNull(ReclaimReason.of(outbox.code()));
                 long deadlineUs = outbox.value();
                 ControlMessage.encodeReclaim(
-                        m, at, txTime, ctx, nonce, cid, epoch, quota, deadlineUs);
+                        m, at, txTime, ctx, nonce, cid, epoch, reason, deadlineUs);
             }
             case KEEPALIVE -> ControlMessage.encodeKeepalive(m, at, txTime, ctx, nonce, cid, epoch);
             case KEEPALIVE_ACK ->

@@ -29,6 +29,7 @@ final class LeaseClient {
     private static final long QUEUED_ASK_NS = 200_000_000;
     private static final long MAX_DENY_US = 1_000_000;
     static final int MAX_RELEASE_TRIES = 6;
+    private static final long MAX_DEMAND_BYTES = 64 << 20;
     private static final int FULL_POOL_LOAD = 254 * 9 / 10;
 
     private final DeviceState device;
@@ -69,6 +70,7 @@ final class LeaseClient {
 
     /** Application: a new connection. Its index is already set. */
     void dial(long nowNs, TransportConnection c) {
+        connections.dial(c);
         request(nowNs, c);
     }
 
@@ -145,17 +147,30 @@ final class LeaseClient {
         request.profileMask = limits.profiles();
         request.maxPaths = limits.maxPaths();
         request.versionMask = LeaseServer.versions();
-        request.demandKib = 0;
+        request.demandKib = demandKib(c);
         request.priority = 0;
         //= MR-3.6-7
         boolean first = c.dialer && !c.established;
         request.flags =
                 (first ? RequestFields.FLAG_CONNECT : 0)
                         | (c.dialer ? 0 : RequestFields.FLAG_ACCEPTOR);
-        request.cookie = 0;
+        request.cookie = c.cookie;
         byte[] data = c.dialer ? c.privateData : new byte[0];
         request.privateLength = data.length;
         System.arraycopy(data, 0, request.privateData, 0, data.length);
+    }
+
+    /** What waits to be sent, in KiB, capped; 0 for nothing. */
+    private static long demandKib(TransportConnection c) {
+        long bytes = 0;
+        boolean any = false;
+        for (Stream stream : c.streams()) {
+            any |= stream.hasUnsent();
+            bytes += stream.unsentBytes(MAX_DEMAND_BYTES);
+        }
+        //= MR-3.8-1
+        long kib = (Math.min(bytes, MAX_DEMAND_BYTES) + 1023) >> 10;
+        return any ? Math.max(1, kib) : 0;
     }
 
     /** The connection waiting for an answer with this nonce, or null: too late, or not ours. */
@@ -231,6 +246,7 @@ final class LeaseClient {
         c.leased(grant.cid, mtu, grant.paths, profile);
         if (!c.established) {
             c.established = true;
+            c.cookie = 0;
             c.peerPrivateData = Arrays.copyOf(grant.privateData, grant.privateLength);
             connections.bind(c, grant.endpointId, grant.incarnation);
             if (c.state() == ConnectionState.CONNECTING) {
@@ -304,7 +320,8 @@ final class LeaseClient {
         device.event(nowNs, EventId.LEASE_DENIED, c.index, reason.code(), retryUs);
         //= MR-3.4-12
         switch (reason) {
-            case QUEUE_FULL, POLICY, COOKIE -> waitAndAskAgain(nowNs, c, retryUs * 1_000, reason);
+            case COOKIE -> askWithCookie(nowNs, c, ControlMessage.denyCookie(m, at));
+            case QUEUE_FULL, POLICY -> waitAndAskAgain(nowNs, c, retryUs * 1_000, reason);
             case FINISHED -> waitAndAskAgain(nowNs, c, 0, reason);
             case NO_SERVICE -> {
                 // A peer that closed tells so, but its word may be overtaken.
@@ -327,6 +344,19 @@ final class LeaseClient {
                     closer.fail(nowNs, c, "no common profile: we offer mask " + limits.profiles());
             case SERVICE -> closer.fail(nowNs, c, "the peer's service refused the connection");
             case SHUTDOWN -> closer.fail(nowNs, c, "the peer is shutting down");
+        }
+    }
+
+    /** The target is crowded and wants to see that we read what it sends to our address. */
+    private void askWithCookie(long nowNs, TransportConnection c, long cookie) {
+        boolean first = c.cookie == 0;
+        c.cookie = cookie;
+        if (first) {
+            // Refused as with any other reason: the time of being denied goes on.
+            c.leaseState = LeaseState.WAITING;
+            request(nowNs, c);
+        } else {
+            waitAndAskAgain(nowNs, c, 0, DenyReason.COOKIE);
         }
     }
 

@@ -179,7 +179,7 @@ final class LeaseReturns {
         }
         if (contexts.has(cid, RxContexts.RECLAIM_ASKED)) {
             //= MR-3.5-8
-            if (contexts.heldNs(cid, nowNs) >= Reclaimer.DEADLINE_NS
+            if (contexts.heldNs(cid, nowNs) >= limits.reclaimDeadlineNs()
                     || contexts.silenceNs(cid, nowNs) >= 2 * limits.silenceNs()) {
                 noteEarlyOnly(cid);
                 expire(nowNs, cid, CounterId.EXPIRED);
@@ -225,7 +225,7 @@ final class LeaseReturns {
     /** True when someone lacks a context and none is on its way back. */
     private boolean isShort(long nowNs) {
         return switch (limits.policy()) {
-            case QUEUE -> pool.waiting() > pool.quarantined() + line.reclaiming();
+            case QUEUE, PREEMPT -> pool.waiting() > pool.quarantined() + line.reclaiming();
             case DENY ->
                     pool.free() + pool.quarantined() == 0
                             && nowNs - refusedNs < limits.grantUnusedNs();

@@ -33,6 +33,7 @@ final class LeaseServer {
     private final PeerTable peers = new PeerTable();
     private final WaitingLine line;
     private final ReceiverShares shares;
+    private final Cookies cookies;
     private final RequestFields request = new RequestFields();
 
     /** The connection that the present request is for, when it is known here. */
@@ -53,6 +54,7 @@ final class LeaseServer {
         this.contexts = contexts;
         this.pool = pool;
         retries = new RetryPace(device.rng);
+        cookies = new Cookies(device.keySource);
         this.shares = shares;
         limits = device.limits;
         line = new WaitingLine(limits.maxWaiters());
@@ -93,11 +95,16 @@ final class LeaseServer {
     void onAccepted(long nowNs, int cid) {
         heard(nowNs, cid);
         if (pool.state(cid) == SlotState.GRANTED) {
+            contexts.noteFirstData(cid, nowNs);
             if (contexts.heldNs(cid, nowNs) < returns.grantTimeNs(cid) / 4) {
                 peers.cameEarly(contexts.peer(cid));
             }
             activate(nowNs, cid);
+        } else if (contexts.has(cid, RxContexts.ONLY_EARLY)) {
+            contexts.noteFirstData(cid, nowNs);
         }
+        contexts.unset(cid, RxContexts.ONLY_EARLY);
+        reclaimer.onUsed(nowNs, cid);
     }
 
     /** The message in the REQUEST that this context was granted for was executed. */
@@ -127,14 +134,16 @@ final class LeaseServer {
     int onRequest(long nowNs, PacketMemory m, int at, NetAddress source) {
         device.counters.increment(CounterId.REQUESTS_RECEIVED);
         request.read(m, at);
-        asker = connections.find(request.endpointId, request.connectionId, isByAcceptor());
+        asker = known(source);
+        if (needsCookie(nowNs, source)) {
+            // Whoever it is: nothing is remembered of it.
+            long cookie = cookies.of(nowNs, source, request.endpointId, request.connectionId);
+            deny(nowNs, source, DenyReason.COOKIE, cookie);
+            return -1;
+        }
         boolean early = mayRunEarly(source);
         int cid = answer(nowNs, source);
         return early ? cid : -1;
-    }
-
-    private boolean isByAcceptor() {
-        return (request.flags & RequestFields.FLAG_ACCEPTOR) != 0;
     }
 
     /** True when the message of the request may be executed, should it get a context at once. */
@@ -213,6 +222,29 @@ final class LeaseServer {
         return connection.rxNonce == 0 || request.nonce - connection.rxNonce > 0;
     }
 
+    /** True for a stranger whose address may be forged, while room is getting scarce. */
+    private boolean needsCookie(long nowNs, NetAddress source) {
+        boolean crowded =
+                2 * pool.waiting() > limits.maxWaiters()
+                        || 2 * device.connectionCount() > limits.maxConnections()
+                        || peers.isCrowded();
+        //= MR-3.8-9
+        return crowded
+                && asker == null
+                && !cookies.isValid(
+                        request.cookie, nowNs, source, request.endpointId, request.connectionId);
+    }
+
+    /** The connection that the request is for, or null. */
+    private @Nullable TransportConnection known(NetAddress source) {
+        boolean byAcceptor = (request.flags & RequestFields.FLAG_ACCEPTOR) != 0;
+        TransportConnection known =
+                connections.find(request.endpointId, request.connectionId, byAcceptor);
+        return known == null && byAcceptor
+                ? connections.dialledTo(source, request.connectionId)
+                : known;
+    }
+
     private static void noteRepeat(@Nullable TransportConnection connection) {
         if (connection != null) {
             connection.rxRepeats++;
@@ -238,15 +270,16 @@ final class LeaseServer {
 
     private @Nullable TransportConnection connectionOf(long nowNs, NetAddress source) {
         TransportConnection known = asker;
-        if (known == null && isByAcceptor()) {
-            known = dialledTo(source);
-        }
         if (known != null) {
             if (known.isEnded()) {
                 deny(nowNs, source, DenyReason.SERVICE, 0);
                 return null;
             }
-            known.peer = source;
+            if (known.peerEndpointId != request.endpointId) {
+                // We dialled it, and it asks before we heard that it accepted.
+                connections.bind(known, request.endpointId, request.incarnation);
+            }
+            connections.move(known, source);
             known.peerHeardNs = nowNs;
             return known;
         }
@@ -284,26 +317,6 @@ final class LeaseServer {
         return made;
     }
 
-    /**
-     * The side that accepted may ask before we know that it did: its GRANT is lost or late, or we
-     * wait in its line. That it knows the connection tells as much.
-     */
-    private @Nullable TransportConnection dialledTo(NetAddress source) {
-        for (int i = 0; i < device.connectionSlots(); i++) {
-            TransportConnection c = device.connection(i);
-            //= MR-3.6-8
-            if (c != null
-                    && c.dialer
-                    && !c.established
-                    && c.connectionId == request.connectionId
-                    && source.sameHost(c.peer)) {
-                connections.bind(c, request.endpointId, request.incarnation);
-                return c;
-            }
-        }
-        return null;
-    }
-
     /** Returns the context granted, or -1. */
     private int decide(long nowNs, NetAddress source, int peer, TransportConnection connection) {
         int ticket =
@@ -319,7 +332,8 @@ final class LeaseServer {
             deny(nowNs, source, DenyReason.QUEUE_FULL, retries.refuse(nowNs));
             return -1;
         }
-        long decision = pool.request(nowNs, peer, ticket);
+        long decision =
+                pool.request(nowNs, peer, hostOf(source), ticket, isShortDemand(request.demandKib));
         switch (CidPool.kind(decision)) {
             case GRANT -> {
                 grant(nowNs, CidPool.cid(decision), ticket);
@@ -345,6 +359,17 @@ final class LeaseServer {
             }
         }
         return -1;
+    }
+
+    /** Stands for the host of an address in the pool; for IPv4 no two have the same. */
+    private static int hostOf(NetAddress address) {
+        return Long.hashCode(address.low()) + 31 * Long.hashCode(address.high());
+    }
+
+    /** A demand of 0 says nothing. */
+    private boolean isShortDemand(long demandKib) {
+        //= MR-3.8-2
+        return demandKib > 0 && demandKib <= limits.shortDemandBytes() >> 10;
     }
 
     private int pathsFor(RequestFields fields) {
@@ -448,7 +473,8 @@ final class LeaseServer {
                 position);
     }
 
-    private void deny(long nowNs, NetAddress to, DenyReason reason, long retryAfterUs) {
+    /** Says no; the number is the time in us after which to ask again, or the cookie. */
+    private void deny(long nowNs, NetAddress to, DenyReason reason, long number) {
         device.counters.increment(CounterId.DENIED);
         device.event(nowNs, EventId.CID_DENIED, to.port(), reason.code(), 0);
         //= MR-2.2-6, MR-2.6-2, MR-3.4-13
@@ -460,7 +486,7 @@ final class LeaseServer {
                 request.nonce,
                 0,
                 reason.code(),
-                retryAfterUs);
+                number);
     }
 
     /** A REQUEST of another protocol version: told which versions are understood. */
@@ -483,19 +509,14 @@ final class LeaseServer {
 
     /** A new incarnation at the address of an old one takes nothing over: the old leases end. */
     private void retireOlder(long nowNs, NetAddress source) {
-        for (int i = 0; i < device.connectionSlots(); i++) {
-            TransportConnection c = device.connection(i);
-            //= MR-3.4-3
-            if (c != null
-                    && c.established
-                    && (c.peer.equals(source) || c.peerEndpointId == request.endpointId)
-                    && request.incarnation - c.peerIncarnation > 0) {
-                if (c.rxCid >= 0) {
-                    returns.expire(nowNs, c.rxCid, CounterId.RETIRED);
-                }
-                c.pendingFailure = "the peer restarted";
-                device.ready.add(c);
+        //= MR-3.4-3
+        for (TransportConnection c :
+                connections.older(source, request.endpointId, request.incarnation)) {
+            if (c.rxCid >= 0) {
+                returns.expire(nowNs, c.rxCid, CounterId.RETIRED);
             }
+            c.pendingFailure = "the peer restarted";
+            device.ready.add(c);
         }
     }
 }

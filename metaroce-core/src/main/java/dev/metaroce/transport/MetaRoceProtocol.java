@@ -44,7 +44,8 @@ public final class MetaRoceProtocol {
                         limits.maxWaitersPerPeer(),
                         limits.packetLifetimeNs(),
                         limits.policy(),
-                        device.keySource.getAsInt() & 0xFF);
+                        device.keySource.getAsInt() & 0xFF,
+                        limits.shortSlots());
         connections = new ConnectionTable(device);
         ReceiverShares shares = new ReceiverShares(limits, contexts);
         acks = new AckBuilder(device, contexts, shares, pool);

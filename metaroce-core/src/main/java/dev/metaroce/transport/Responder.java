@@ -274,7 +274,7 @@ final class Responder {
         int ahead = psn - contexts.cumPsn(cid, path);
         boolean holeBefore = contexts.hasHole(cid, path);
         contexts.mark(cid, path, ahead);
-        contexts.unset(cid, RxContexts.NAK_SENT | RxContexts.ONLY_EARLY);
+        contexts.unset(cid, RxContexts.NAK_SENT);
         contexts.arrived(cid, path, CommonHeader.txTime(m, at), CommonHeader.toTxTime(nowNs), ce);
         leases.onAccepted(nowNs, cid);
         counters.increment(CounterId.DATA_ACCEPTED);

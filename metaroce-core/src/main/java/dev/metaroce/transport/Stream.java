@@ -278,6 +278,21 @@ public final class Stream extends ReadyList.Item<Stream> {
         return !error && sendSeq < end();
     }
 
+    /**
+     * Bytes posted and not yet sent, at most {@code most}; as many when there are more requests
+     * than may be unfinished at once.
+     */
+    long unsentBytes(long most) {
+        long bytes = -sendOffset;
+        for (long seq = sendSeq; hasUnsent() && seq < end(); seq++) {
+            bytes += sendQueue.length(seq);
+            if (bytes >= most || seq - sendSeq == MESSAGE_WINDOW) {
+                return most;
+            }
+        }
+        return Math.max(0, bytes);
+    }
+
     /** The request before which to stop. */
     private long end() {
         return refusedSeq == NONE ? sendQueue.tail() : refusedSeq;

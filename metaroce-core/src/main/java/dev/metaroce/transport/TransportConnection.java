@@ -38,7 +38,11 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
     /** Index in the device's table: the source context the peer addresses answers to. */
     int index;
 
+    /** Where the peer is; the table of connections has to know of changes. */
     NetAddress peer;
+
+    ConnectionIndex.@Nullable Entry peerEntry;
+    ConnectionIndex.@Nullable Entry endpointEntry;
     long peerEndpointId;
     int peerIncarnation;
 
@@ -63,6 +67,9 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
     int leaseNumber;
     long nonce;
     int attempts;
+
+    /** What a crowded target wants to see again; 0 for nothing. */
+    long cookie;
 
     /** When the present request was sent last. */
     long askedNs;

@@ -162,7 +162,7 @@ class LifeCycleCasesTest {
     private static void takeContext(Pair pair, int cid, int psn) {
         CidPool pool = pair.server.engine.protocol().pool();
         for (int i = 0; i < pool.capacity() - 1; i++) {
-            long grant = pool.request(pair.lab.nowNs(), 0, 0);
+            long grant = pool.request(pair.lab.nowNs(), 0, 0, 0, false);
             assertThat(CidPool.cid(grant)).isNotEqualTo(cid);
             pool.release(pair.lab.nowNs(), CidPool.cid(grant));
         }
