@@ -20,20 +20,23 @@ import java.util.Arrays;
 
 /**
  * The initiator's side of leases: asks for a CID when work is posted, keeps it while used, lets it
- * linger, gives it back; and ends connections. Owner: the engine thread.
+ * linger, gives it back. How connections end is in {@link ConnectionCloser}. Owner: the engine
+ * thread.
  */
 final class LeaseClient {
-    private static final long FIRST_RETRY_NS = 10_000_000;
+    static final long FIRST_RETRY_NS = 10_000_000;
     private static final long MAX_RETRY_NS = 500_000_000;
     private static final long QUEUED_ASK_NS = 200_000_000;
     private static final long MAX_DENY_US = 1_000_000;
-    private static final int MAX_RELEASE_TRIES = 6;
+    static final int MAX_RELEASE_TRIES = 6;
+    private static final long MAX_DEMAND_BYTES = 64 << 20;
     private static final int FULL_POOL_LOAD = 254 * 9 / 10;
 
     private final DeviceState device;
     private final DeviceLimits limits;
     private final ConnectionTable connections;
-    private final LeaseServer server;
+    private final ConnectionCloser closer;
+    private final EarlySender early;
     private final PathTimers pathTimers;
     private final GrantFields grant = new GrantFields();
     private @Nullable TxLease[] spare = new TxLease[4];
@@ -43,24 +46,46 @@ final class LeaseClient {
     LeaseClient(DeviceState device, ConnectionTable connections, LeaseServer server) {
         this.device = device;
         this.connections = connections;
-        this.server = server;
+        closer = new ConnectionCloser(device, connections, server, this);
         limits = device.limits;
+        early = new EarlySender(device);
         pathTimers = new PathTimers(device);
         //= MR-3.4-7
         nextNonce = device.rng.nextLong() >>> 2 | 1;
+    }
+
+    ConnectionCloser closer() {
+        return closer;
+    }
+
+    EarlySender early() {
+        return early;
+    }
+
+    long takeNonce() {
+        return nextNonce++;
     }
 
     // Asking
 
     /** Application: a new connection. Its index is already set. */
     void dial(long nowNs, TransportConnection c) {
+        connections.dial(c);
         request(nowNs, c);
     }
 
     /** Work was posted to a stream. */
     void onWork(long nowNs, Stream stream) {
         TransportConnection c = stream.connection();
-        if (stream.inError() || c.isEnded()) {
+        if (c.isEnded()) {
+            stream.end(WcStatus.WR_FLUSH_ERROR);
+            return;
+        }
+        if (stream.isClosing()) {
+            closeStream(nowNs, c, stream);
+            return;
+        }
+        if (stream.inError()) {
             stream.fail(WcStatus.WR_FLUSH_ERROR);
             return;
         }
@@ -72,12 +97,24 @@ final class LeaseClient {
         }
     }
 
+    /** A queue pair ends; the lease does too, if messages of it are on the way. */
+    private void closeStream(long nowNs, TransportConnection c, Stream stream) {
+        boolean onTheWay = stream.hasOnTheWay();
+        stream.end(WcStatus.WR_FLUSH_ERROR);
+        if (onTheWay) {
+            //= MR-4.5-5
+            c.reclaimed = true;
+            afterProgress(nowNs, c);
+        }
+    }
+
     private void request(long nowNs, TransportConnection c) {
         if (c.leaseState != LeaseState.WAITING) {
             c.wantedNs = nowNs;
+            early.choose(c);
         }
         c.answeredNs = 0;
-        c.nonce = nextNonce++;
+        c.nonce = takeNonce();
         c.attempts = 0;
         c.heardNs = nowNs;
         c.leaseState = LeaseState.REQUESTED;
@@ -110,34 +147,47 @@ final class LeaseClient {
         request.profileMask = limits.profiles();
         request.maxPaths = limits.maxPaths();
         request.versionMask = LeaseServer.versions();
-        request.demandKib = 0;
+        request.demandKib = demandKib(c);
         request.priority = 0;
         //= MR-3.6-7
         boolean first = c.dialer && !c.established;
         request.flags =
                 (first ? RequestFields.FLAG_CONNECT : 0)
                         | (c.dialer ? 0 : RequestFields.FLAG_ACCEPTOR);
-        request.cookie = 0;
+        request.cookie = c.cookie;
         byte[] data = c.dialer ? c.privateData : new byte[0];
         request.privateLength = data.length;
         System.arraycopy(data, 0, request.privateData, 0, data.length);
     }
 
+    /** What waits to be sent, in KiB, capped; 0 for nothing. */
+    private static long demandKib(TransportConnection c) {
+        long bytes = 0;
+        boolean any = false;
+        for (Stream stream : c.streams()) {
+            any |= stream.hasUnsent();
+            bytes += stream.unsentBytes(MAX_DEMAND_BYTES);
+        }
+        //= MR-3.8-1
+        long kib = (Math.min(bytes, MAX_DEMAND_BYTES) + 1023) >> 10;
+        return any ? Math.max(1, kib) : 0;
+    }
+
     /** The connection waiting for an answer with this nonce, or null: too late, or not ours. */
     private @Nullable TransportConnection asking(PacketMemory m, int at, NetAddress source) {
         TransportConnection c = device.connection(CommonHeader.ctx(m, at));
-        boolean asks =
-                c != null
-                        && c.nonce == ControlMessage.nonce(m, at)
-                        && source.sameHost(c.peer)
-                        && (c.leaseState == LeaseState.REQUESTED
-                                || c.leaseState == LeaseState.QUEUED);
-        if (!asks) {
+        if (c == null || !source.sameHost(c.peer) || !isAsking(c, ControlMessage.nonce(m, at))) {
             //= MR-3.4-6
             device.counters.increment(CounterId.ACKS_STALE);
             return null;
         }
         return c;
+    }
+
+    /** True when the connection waits for an answer to this request. */
+    private static boolean isAsking(TransportConnection c, long nonce) {
+        return c.nonce == nonce
+                && (c.leaseState == LeaseState.REQUESTED || c.leaseState == LeaseState.QUEUED);
     }
 
     void onGrant(long nowNs, PacketMemory m, int at, NetAddress source) {
@@ -157,12 +207,24 @@ final class LeaseClient {
             device.counters.increment(CounterId.ACKS_STALE);
             return;
         }
+        //= MR-3.7-13
+        if (c.established
+                && (grant.endpointId != c.peerEndpointId
+                        || grant.incarnation != c.peerIncarnation)) {
+            closer.fail(nowNs, c, "the peer restarted");
+            return;
+        }
         TxLease lease = takeLease(c.peer);
         int token = CommonHeader.token(grant.cid, grant.epoch);
         lease.open(c.peer, grant.cid, grant.epoch, token, grant.paths, profile == Profile.M);
         //= MR-3.4-10
         int mtu = Math.min(grant.mtu, limits.payloadMtu());
-        lease.start(grant.initialPsn, mtu, Math.clamp(grant.openMessages, 1, 1024));
+        lease.start(
+                grant.initialPsn,
+                mtu,
+                Math.clamp(grant.openMessages, 1, OpenMessages.MAX_SLOTS),
+                grant.quotaKib << 10,
+                grant.maxReads);
         lease.allow(nowNs, grant.windowKib, grant.rateHint);
         noteAnswer(nowNs, c);
         //= MR-5.1-3
@@ -171,14 +233,20 @@ final class LeaseClient {
         }
         lease.onRoundTrip(Math.max(1, c.answeredNs));
         c.lease = lease;
-        c.leaseNumber++;
+        lease.number = ++c.leaseNumber;
         c.leaseState = LeaseState.OPEN;
         c.askedInVain = false;
         c.reclaimed = false;
         c.heardNs = nowNs;
+        boolean earlyDone = (grant.flags & GrantFields.FLAG_EARLY_DONE) != 0;
+        if (earlyDone) {
+            lease.onEarlyDone(grant.initialPsn, grant.poolLoad);
+        }
+        early.onAnswer(c, earlyDone);
         c.leased(grant.cid, mtu, grant.paths, profile);
         if (!c.established) {
             c.established = true;
+            c.cookie = 0;
             c.peerPrivateData = Arrays.copyOf(grant.privateData, grant.privateLength);
             connections.bind(c, grant.endpointId, grant.incarnation);
             if (c.state() == ConnectionState.CONNECTING) {
@@ -217,7 +285,8 @@ final class LeaseClient {
     private TxLease takeLease(NetAddress peer) {
         TxLease lease = spareCount > 0 ? spare[--spareCount] : null;
         return lease == null
-                ? new TxLease(limits.maxPaths(), peer, limits.inboundRateBitsPerSecond())
+                ? new TxLease(
+                        limits.maxPaths(), peer, limits.inboundRateBitsPerSecond(), device.pulls)
                 : lease;
     }
 
@@ -225,6 +294,7 @@ final class LeaseClient {
         TransportConnection c = asking(m, at, source);
         if (c != null) {
             c.leaseState = LeaseState.QUEUED;
+            early.onAnswer(c, false);
             c.heardNs = nowNs;
             c.wantedNs = nowNs;
             noteAnswer(nowNs, c);
@@ -245,11 +315,13 @@ final class LeaseClient {
         if (c == null || reason == null) {
             return;
         }
+        early.onAnswer(c, ControlMessage.denyEarlyDone(m, at));
         long retryUs = Math.min(ControlMessage.denyRetryAfterUs(m, at), MAX_DENY_US);
         device.event(nowNs, EventId.LEASE_DENIED, c.index, reason.code(), retryUs);
         //= MR-3.4-12
         switch (reason) {
-            case QUEUE_FULL, POLICY, COOKIE -> waitAndAskAgain(nowNs, c, retryUs * 1_000, reason);
+            case COOKIE -> askWithCookie(nowNs, c, ControlMessage.denyCookie(m, at));
+            case QUEUE_FULL, POLICY -> waitAndAskAgain(nowNs, c, retryUs * 1_000, reason);
             case FINISHED -> waitAndAskAgain(nowNs, c, 0, reason);
             case NO_SERVICE -> {
                 // A peer that closed tells so, but its word may be overtaken.
@@ -257,27 +329,46 @@ final class LeaseClient {
                     c.askedInVain = c.established;
                     waitAndAskAgain(nowNs, c, 50_000_000, reason);
                 } else {
-                    fail(nowNs, c, "the peer does not know this connection (restarted?)");
+                    closer.fail(nowNs, c, "the peer does not know this connection (restarted?)");
                 }
             }
             case VERSION ->
-                    fail(
+                    closer.fail(
                             nowNs,
                             c,
                             "the peer speaks no version of ours: it offers mask 0x"
                                     + Integer.toHexString(ControlMessage.denyVersionMask(m, at))
                                     + ", we speak version "
                                     + CommonHeader.VERSION);
-            case PROFILE -> fail(nowNs, c, "no common profile: we offer mask " + limits.profiles());
-            case SERVICE -> fail(nowNs, c, "the peer's service refused the connection");
-            case SHUTDOWN -> fail(nowNs, c, "the peer is shutting down");
+            case PROFILE ->
+                    closer.fail(nowNs, c, "no common profile: we offer mask " + limits.profiles());
+            case SERVICE -> closer.fail(nowNs, c, "the peer's service refused the connection");
+            case SHUTDOWN -> closer.fail(nowNs, c, "the peer is shutting down");
+        }
+    }
+
+    /** The target is crowded and wants to see that we read what it sends to our address. */
+    private void askWithCookie(long nowNs, TransportConnection c, long cookie) {
+        boolean first = c.cookie == 0;
+        c.cookie = cookie;
+        if (first) {
+            // Refused as with any other reason: the time of being denied goes on.
+            c.leaseState = LeaseState.WAITING;
+            request(nowNs, c);
+        } else {
+            waitAndAskAgain(nowNs, c, 0, DenyReason.COOKIE);
         }
     }
 
     private void waitAndAskAgain(
             long nowNs, TransportConnection c, long waitNs, DenyReason reason) {
+        if (c.established && !c.hasUnsent()) {
+            c.leaseState = LeaseState.IDLE;
+            finish(nowNs, c);
+            return;
+        }
         if (nowNs - c.wantedNs >= limits.giveUpNs()) {
-            fail(nowNs, c, "the peer denied a context for too long: " + reason);
+            closer.fail(nowNs, c, "the peer denied a context for too long: " + reason);
             return;
         }
         c.leaseState = LeaseState.WAITING;
@@ -292,6 +383,18 @@ final class LeaseClient {
         for (Stream stream : c.streams()) {
             if (stream.hasUnsent()) {
                 c.readyStreams.add(stream);
+            }
+        }
+    }
+
+    /** Connections that waited for room to READ get their turn when there is some. */
+    void wakePullers() {
+        for (int n = device.pulls.wakeable(); n > 0; n--) {
+            TransportConnection c = device.connection(device.pulls.poll());
+            if (c != null) {
+                c.awaitsPulls = false;
+                readyAll(c);
+                device.ready.add(c);
             }
         }
     }
@@ -341,6 +444,10 @@ final class LeaseClient {
         if (c != null && !source.sameHost(c.peer)) {
             return;
         }
+        if (c != null && isAsking(c, ControlMessage.nonce(m, at))) {
+            //= MR-3.7-11
+            return;
+        }
         if (c != null && holdsToken(c, m, at)) {
             c.reclaimed = true;
             c.heardNs = nowNs;
@@ -364,6 +471,10 @@ final class LeaseClient {
     void onKeepalive(long nowNs, PacketMemory m, int at, NetAddress source) {
         TransportConnection c = device.connection(CommonHeader.ctx(m, at));
         if (c != null && !source.sameHost(c.peer)) {
+            return;
+        }
+        if (c != null && isAsking(c, ControlMessage.nonce(m, at))) {
+            //= MR-3.7-11
             return;
         }
         if (c != null && holdsToken(c, m, at)) {
@@ -434,23 +545,24 @@ final class LeaseClient {
     }
 
     /** Without a lease: asks for one when there is work, else ends a connection that is closing. */
-    private void finish(long nowNs, TransportConnection c) {
+    void finish(long nowNs, TransportConnection c) {
         //= MR-3.6-3
         if (c.hasUnsent()) {
             request(nowNs, c);
         } else if (c.state() == ConnectionState.CLOSING) {
-            disconnect(nowNs, c);
+            closer.disconnect(nowNs, c);
         } else {
             device.timers.cancel(DeviceState.timer(c.index, DeviceState.CONNECTION_TIMER));
         }
     }
 
-    private void dropLease(TransportConnection c) {
+    void dropLease(TransportConnection c) {
         TxLease lease = c.lease;
         c.lease = null;
         c.leaseState = LeaseState.IDLE;
         c.leaseEnded();
         if (lease != null) {
+            lease.dropPulls();
             if (spareCount == spare.length) {
                 spare = Arrays.copyOf(spare, spare.length * 2);
             }
@@ -485,7 +597,7 @@ final class LeaseClient {
                 dropLease(c);
                 finish(nowNs, c);
             } else {
-                fail(nowNs, c, "the peer lost the context: it restarted or took it back");
+                closer.fail(nowNs, c, "the peer lost the context: it restarted or took it back");
             }
             return;
         }
@@ -506,104 +618,6 @@ final class LeaseClient {
         for (Stream stream : c.streams()) {
             stream.restart();
         }
-    }
-
-    // Ending a connection
-
-    /** Application: finish posted work, then end. */
-    void close(long nowNs, TransportConnection c) {
-        if (c.isEnded() || c.state() == ConnectionState.CLOSING) {
-            return;
-        }
-        c.state(ConnectionState.CLOSING);
-        if (!c.established && !c.hasUnsent()) {
-            sayGoodbye(c);
-            end(nowNs, c, ConnectionState.CLOSED, WcStatus.WR_FLUSH_ERROR);
-        } else if (c.leaseState == LeaseState.IDLE) {
-            finish(nowNs, c);
-        } else {
-            afterProgress(nowNs, c);
-        }
-    }
-
-    private void disconnect(long nowNs, TransportConnection c) {
-        c.leaseState = LeaseState.DISCONNECTING;
-        c.nonce = nextNonce++;
-        c.attempts = 0;
-        sendDisconnect(nowNs, c);
-    }
-
-    private void sendDisconnect(long nowNs, TransportConnection c) {
-        c.attempts++;
-        device.send(ControlOpcode.DISCONNECT, c.peer, c, c.index, c.nonce, 0, 0, 0);
-        c.retryNs = nowNs + (FIRST_RETRY_NS << Math.min(c.attempts - 1, 5));
-        arm(nowNs, c);
-    }
-
-    void onDisconnect(long nowNs, PacketMemory m, int at, NetAddress source) {
-        boolean fromDialer = ControlMessage.disconnectFromDialer(m, at);
-        TransportConnection c =
-                connections.find(
-                        ControlMessage.disconnectEndpointId(m, at),
-                        ControlMessage.disconnectConnectionId(m, at),
-                        !fromDialer);
-        //= MR-3.6-4
-        if (c != null && source.sameHost(c.peer)) {
-            end(nowNs, c, ConnectionState.CLOSED, WcStatus.WR_FLUSH_ERROR);
-        }
-        //= MR-3.6-2
-        device.send(
-                ControlOpcode.DISCONNECT_ACK,
-                source,
-                null,
-                CommonHeader.ctx(m, at),
-                ControlMessage.nonce(m, at),
-                0,
-                0,
-                0);
-    }
-
-    void onDisconnectAck(long nowNs, PacketMemory m, int at) {
-        TransportConnection c = device.connection(CommonHeader.ctx(m, at));
-        if (c != null
-                && c.leaseState == LeaseState.DISCONNECTING
-                && c.nonce == ControlMessage.nonce(m, at)) {
-            end(nowNs, c, ConnectionState.CLOSED, WcStatus.WR_FLUSH_ERROR);
-        }
-    }
-
-    void fail(long nowNs, TransportConnection c, String why) {
-        if (c.isEnded()) {
-            return;
-        }
-        device.counters.increment(CounterId.CONNECTIONS_FAILED);
-        device.event(nowNs, EventId.CONNECTION_FAILED, c.index, 0, 0);
-        c.failure(c + ": " + why + c.progressText(nowNs));
-        // A peer that accepted and had no context to grant knows of the connection too.
-        //= MR-3.6-10
-        sayGoodbye(c);
-        end(nowNs, c, ConnectionState.FAILED, WcStatus.RETRY_EXCEEDED_ERROR);
-    }
-
-    /** Once, as a courtesy: a peer that knows the connection need not find out by time-out. */
-    private void sayGoodbye(TransportConnection c) {
-        device.send(ControlOpcode.DISCONNECT, c.peer, c, c.index, nextNonce++, 0, 0, 0);
-    }
-
-    private void end(
-            long nowNs, TransportConnection c, ConnectionState last, WcStatus firstStatus) {
-        if (c.isEnded()) {
-            return;
-        }
-        // First the state, then the flush: whoever polls a flushed request can ask what it means.
-        c.state(last);
-        for (Stream stream : c.streams()) {
-            stream.fail(firstStatus);
-        }
-        dropLease(c);
-        server.forget(nowNs, c);
-        connections.unbind(c);
-        device.remove(c);
     }
 
     // Time
@@ -629,7 +643,7 @@ final class LeaseClient {
             case IDLE -> {}
             case REQUESTED, QUEUED -> {
                 if (nowNs - c.heardNs >= limits.giveUpNs()) {
-                    fail(nowNs, c, "no answer: is the peer running and its UDP port open?");
+                    closer.fail(nowNs, c, "no answer: is the peer running and its UDP port open?");
                 } else {
                     sendRequest(nowNs, c);
                 }
@@ -642,13 +656,7 @@ final class LeaseClient {
                     sendRelease(nowNs, c);
                 }
             }
-            case DISCONNECTING -> {
-                if (c.attempts >= MAX_RELEASE_TRIES) {
-                    end(nowNs, c, ConnectionState.CLOSED, WcStatus.WR_FLUSH_ERROR);
-                } else {
-                    sendDisconnect(nowNs, c);
-                }
-            }
+            case DISCONNECTING -> closer.onTimer(nowNs, c);
             case OPEN, DRAINING -> onLeaseTimer(nowNs, c);
         }
     }
@@ -660,7 +668,7 @@ final class LeaseClient {
         }
         String stuck = pathTimers.whyStuck(nowNs, c, lease);
         if (!stuck.isEmpty()) {
-            fail(nowNs, c, stuck);
+            closer.fail(nowNs, c, stuck);
             return;
         }
         for (int i = 0; i < lease.pathCount; i++) {

@@ -17,18 +17,11 @@ import org.jspecify.annotations.Nullable;
 import java.util.Arrays;
 
 /**
- * The target's side of leases: answers requests from the CID pool, keeps the waiting line, takes
- * contexts back. Every answer can be given again from saved state. Owner: the engine thread.
+ * The target's side of leases: answers requests from the CID pool and keeps the waiting line; how
+ * contexts come back is in {@link LeaseReturns}. Every answer can be given again from saved state.
+ * Owner: the engine thread.
  */
 final class LeaseServer {
-    /** Times of contexts are kept in steps of this many nanoseconds. */
-    private static final long COARSE_NS = 4096;
-
-    /** How often a silent holder is asked before its context is taken back. */
-    private static final int KEEPALIVES = 4;
-
-    private static final long WAITER_SILENCE_NS = 2_000_000_000;
-    private static final long LINE_PERIOD_NS = 1_000_000;
     private static final int VERSIONS = 1 << CommonHeader.VERSION;
 
     private final DeviceState device;
@@ -40,13 +33,15 @@ final class LeaseServer {
     private final PeerTable peers = new PeerTable();
     private final WaitingLine line;
     private final ReceiverShares shares;
+    private final Cookies cookies;
     private final RequestFields request = new RequestFields();
 
-    /** When a request was last refused for want of a context. */
-    private long refusedNs;
+    /** The connection that the present request is for, when it is known here. */
+    private @Nullable TransportConnection asker;
 
     private final StaleTokens stale;
     private final Reclaimer reclaimer;
+    private final LeaseReturns returns;
 
     LeaseServer(
             DeviceState device,
@@ -59,11 +54,13 @@ final class LeaseServer {
         this.contexts = contexts;
         this.pool = pool;
         retries = new RetryPace(device.rng);
+        cookies = new Cookies(device.keySource);
         this.shares = shares;
         limits = device.limits;
         line = new WaitingLine(limits.maxWaiters());
         stale = new StaleTokens(device, contexts, pool, peers);
         reclaimer = new Reclaimer(device, contexts, pool, line);
+        returns = new LeaseReturns(device, this, contexts, pool, peers, line, stale, reclaimer);
     }
 
     RxContexts contexts() {
@@ -74,13 +71,17 @@ final class LeaseServer {
         return stale;
     }
 
+    LeaseReturns returns() {
+        return returns;
+    }
+
     /** True when the context is granted under this epoch. */
     boolean holds(int cid, int epoch) {
         return contexts.connection(cid) != null && pool.epoch(cid) == epoch;
     }
 
     /** The connection whose peer holds this token, or null. */
-    private @Nullable TransportConnection holder(int token) {
+    @Nullable TransportConnection holder(int token) {
         int cid = CommonHeader.cid(token);
         return holds(cid, CommonHeader.epoch(token)) ? contexts.connection(cid) : null;
     }
@@ -94,24 +95,77 @@ final class LeaseServer {
     void onAccepted(long nowNs, int cid) {
         heard(nowNs, cid);
         if (pool.state(cid) == SlotState.GRANTED) {
-            //= MR-3.1-11
-            pool.activate(cid);
-            if (contexts.heldNs(cid, nowNs) < grantTimeNs(cid) / 4) {
+            contexts.noteFirstData(cid, nowNs);
+            if (contexts.heldNs(cid, nowNs) < returns.grantTimeNs(cid) / 4) {
                 peers.cameEarly(contexts.peer(cid));
             }
-            device.event(nowNs, EventId.CID_ACTIVE, contexts.holderPort(cid), cid, pool.epoch(cid));
+            activate(nowNs, cid);
+        } else if (contexts.has(cid, RxContexts.ONLY_EARLY)) {
+            contexts.noteFirstData(cid, nowNs);
         }
+        contexts.unset(cid, RxContexts.ONLY_EARLY);
+        reclaimer.onUsed(nowNs, cid);
+    }
+
+    /** The message in the REQUEST that this context was granted for was executed. */
+    void onEarly(long nowNs, int cid) {
+        TransportConnection connection = contexts.connection(cid);
+        if (connection != null) {
+            //= MR-3.7-8
+            connection.rxEarlyNonce = contexts.nonce(cid);
+        }
+        contexts.set(cid, RxContexts.ONLY_EARLY);
+        activate(nowNs, cid);
+    }
+
+    private void activate(long nowNs, int cid) {
+        //= MR-3.1-11
+        pool.activate(cid);
+        device.event(nowNs, EventId.CID_ACTIVE, contexts.holderPort(cid), cid, pool.epoch(cid));
     }
 
     // REQUEST
 
-    void onRequest(long nowNs, PacketMemory m, int at, NetAddress source) {
+    /**
+     * Answers a request.
+     *
+     * @return the context granted by it at once, when its message may be executed there; else -1
+     */
+    int onRequest(long nowNs, PacketMemory m, int at, NetAddress source) {
         device.counters.increment(CounterId.REQUESTS_RECEIVED);
         request.read(m, at);
+        asker = known(source);
+        if (needsCookie(nowNs, source)) {
+            // Whoever it is: nothing is remembered of it.
+            long cookie = cookies.of(nowNs, source, request.endpointId, request.connectionId);
+            deny(nowNs, source, DenyReason.COOKIE, cookie);
+            return -1;
+        }
+        boolean early = mayRunEarly(source);
+        int cid = answer(nowNs, source);
+        return early ? cid : -1;
+    }
+
+    /** True when the message of the request may be executed, should it get a context at once. */
+    private boolean mayRunEarly(NetAddress source) {
+        //= MR-3.7-7
+        return (request.flags & RequestFields.FLAG_EARLY) != 0
+                && limits.earlyData()
+                && asker != null
+                && asker.established
+                && source.sameHost(asker.peer);
+    }
+
+    /** Answers the request; returns the context that it got just now, or -1. */
+    private int answer(long nowNs, NetAddress source) {
         int peer = peers.enter(request.endpointId, request.incarnation, source);
         if (peer < 0) {
+            if (asker != null && isNewer(asker)) {
+                //= MR-3.7-12
+                asker.rxNonce = request.nonce;
+            }
             deny(nowNs, source, DenyReason.QUEUE_FULL, retries.refuse(nowNs));
-            return;
+            return -1;
         }
         if (peers.isNew(peer)) {
             retireOlder(nowNs, source);
@@ -119,50 +173,76 @@ final class LeaseServer {
         if (peers.incarnation(peer) != request.incarnation) {
             // A late request of a process that has restarted since.
             deny(nowNs, source, DenyReason.FINISHED, 0);
-            return;
+            return -1;
         }
         int cid = granted(peer, request.nonce);
         if (cid >= 0) {
             //= MR-3.4-1
             noteRepeat(contexts.connection(cid));
             sendGrant(cid);
-            return;
+            return -1;
         }
         int ticket = line.find(peer, request.nonce);
         if (ticket >= 0) {
             line.heard(ticket, nowNs);
             line.connection(ticket).peerHeardNs = nowNs;
             sendQueued(ticket, source);
-            return;
+            return -1;
         }
         if (!peers.isFresh(peer, request.nonce)) {
             deny(nowNs, source, DenyReason.FINISHED, 0);
-            return;
+            return -1;
         }
         // Whatever the answer is: a copy that comes later is not decided on again.
         peers.use(peer, request.nonce);
         Profile profile = profile();
         if (profile == null) {
             deny(nowNs, source, DenyReason.PROFILE, 0);
-            return;
+            return -1;
         }
         TransportConnection connection = connectionOf(nowNs, source);
         if (connection == null) {
-            return;
+            return -1;
         }
         //= MR-3.4-16
-        if (connection.rxNonce != 0 && request.nonce - connection.rxNonce < 0) {
+        if (!isNewer(connection)) {
             // A late copy. Its sender has gone on, and may hold a context for this connection.
             deny(nowNs, source, DenyReason.FINISHED, 0);
-            return;
+            return -1;
         }
-        if (request.nonce != connection.rxNonce) {
-            // Nobody asks while he holds a context: what there is was given up.
-            connection.rxNonce = request.nonce;
-            connection.rxRepeats = 0;
-            forget(nowNs, connection);
-        }
-        decide(nowNs, source, peer, connection);
+        // Nobody asks while he holds a context: what there is was given up.
+        connection.rxNonce = request.nonce;
+        connection.rxRepeats = 0;
+        returns.forget(nowNs, connection);
+        return decide(nowNs, source, peer, connection);
+    }
+
+    /** True when the request is newer than all that were decided on for this connection. */
+    private boolean isNewer(TransportConnection connection) {
+        return connection.rxNonce == 0 || request.nonce - connection.rxNonce > 0;
+    }
+
+    /** True for a stranger whose address may be forged, while room is getting scarce. */
+    private boolean needsCookie(long nowNs, NetAddress source) {
+        boolean crowded =
+                2 * pool.waiting() > limits.maxWaiters()
+                        || 2 * device.connectionCount() > limits.maxConnections()
+                        || peers.isCrowded();
+        //= MR-3.8-9
+        return crowded
+                && asker == null
+                && !cookies.isValid(
+                        request.cookie, nowNs, source, request.endpointId, request.connectionId);
+    }
+
+    /** The connection that the request is for, or null. */
+    private @Nullable TransportConnection known(NetAddress source) {
+        boolean byAcceptor = (request.flags & RequestFields.FLAG_ACCEPTOR) != 0;
+        TransportConnection known =
+                connections.find(request.endpointId, request.connectionId, byAcceptor);
+        return known == null && byAcceptor
+                ? connections.dialledTo(source, request.connectionId)
+                : known;
     }
 
     private static void noteRepeat(@Nullable TransportConnection connection) {
@@ -189,18 +269,17 @@ final class LeaseServer {
     }
 
     private @Nullable TransportConnection connectionOf(long nowNs, NetAddress source) {
-        boolean byAcceptor = (request.flags & RequestFields.FLAG_ACCEPTOR) != 0;
-        TransportConnection known =
-                connections.find(request.endpointId, request.connectionId, byAcceptor);
-        if (known == null && byAcceptor) {
-            known = dialledTo(source);
-        }
+        TransportConnection known = asker;
         if (known != null) {
             if (known.isEnded()) {
                 deny(nowNs, source, DenyReason.SERVICE, 0);
                 return null;
             }
-            known.peer = source;
+            if (known.peerEndpointId != request.endpointId) {
+                // We dialled it, and it asks before we heard that it accepted.
+                connections.bind(known, request.endpointId, request.incarnation);
+            }
+            connections.move(known, source);
             known.peerHeardNs = nowNs;
             return known;
         }
@@ -238,27 +317,8 @@ final class LeaseServer {
         return made;
     }
 
-    /**
-     * The side that accepted may ask before we know that it did: its GRANT is lost or late, or we
-     * wait in its line. That it knows the connection tells as much.
-     */
-    private @Nullable TransportConnection dialledTo(NetAddress source) {
-        for (int i = 0; i < device.connectionSlots(); i++) {
-            TransportConnection c = device.connection(i);
-            //= MR-3.6-8
-            if (c != null
-                    && c.dialer
-                    && !c.established
-                    && c.connectionId == request.connectionId
-                    && source.sameHost(c.peer)) {
-                connections.bind(c, request.endpointId, request.incarnation);
-                return c;
-            }
-        }
-        return null;
-    }
-
-    private void decide(long nowNs, NetAddress source, int peer, TransportConnection connection) {
+    /** Returns the context granted, or -1. */
+    private int decide(long nowNs, NetAddress source, int peer, TransportConnection connection) {
         int ticket =
                 line.prepare(
                         peer,
@@ -270,11 +330,15 @@ final class LeaseServer {
                         nowNs);
         if (ticket < 0) {
             deny(nowNs, source, DenyReason.QUEUE_FULL, retries.refuse(nowNs));
-            return;
+            return -1;
         }
-        long decision = pool.request(nowNs, peer, ticket);
+        long decision =
+                pool.request(nowNs, peer, hostOf(source), ticket, isShortDemand(request.demandKib));
         switch (CidPool.kind(decision)) {
-            case GRANT -> grant(nowNs, CidPool.cid(decision), ticket);
+            case GRANT -> {
+                grant(nowNs, CidPool.cid(decision), ticket);
+                return CidPool.cid(decision);
+            }
             case QUEUED -> {
                 peers.hold(peer, 1);
                 device.counters.increment(CounterId.QUEUED);
@@ -282,11 +346,11 @@ final class LeaseServer {
                         nowNs, EventId.CID_QUEUED, source.port(), CidPool.position(decision), 0);
                 sendQueued(ticket, source);
                 reclaimer.askBack(nowNs);
-                device.armBy(DeviceState.LINE_TIMER, nowNs + LINE_PERIOD_NS);
+                device.armBy(DeviceState.LINE_TIMER, nowNs + LeaseReturns.LINE_PERIOD_NS);
             }
             case DENY -> {
                 line.drop(ticket);
-                refusedNs = nowNs;
+                returns.noteRefused(nowNs);
                 DenyReason reason =
                         CidPool.cause(decision) == CidPool.DenyCause.POLICY
                                 ? DenyReason.POLICY
@@ -294,6 +358,18 @@ final class LeaseServer {
                 deny(nowNs, source, reason, retries.refuse(nowNs));
             }
         }
+        return -1;
+    }
+
+    /** Stands for the host of an address in the pool; for IPv4 no two have the same. */
+    private static int hostOf(NetAddress address) {
+        return Long.hashCode(address.low()) + 31 * Long.hashCode(address.high());
+    }
+
+    /** A demand of 0 says nothing. */
+    private boolean isShortDemand(long demandKib) {
+        //= MR-3.8-2
+        return demandKib > 0 && demandKib <= limits.shortDemandBytes() >> 10;
     }
 
     private int pathsFor(RequestFields fields) {
@@ -304,7 +380,7 @@ final class LeaseServer {
         return Math.clamp(fields.maxPaths, 1, limits.maxPaths());
     }
 
-    private void grant(long nowNs, int cid, int ticket) {
+    void grant(long nowNs, int cid, int ticket) {
         int peer = line.peer(ticket);
         TransportConnection connection = line.connection(ticket);
         //= MR-3.1-10
@@ -327,7 +403,7 @@ final class LeaseServer {
         device.counters.increment(CounterId.GRANTS);
         device.event(nowNs, EventId.CID_GRANTED, connection.peer.port(), cid, pool.epoch(cid));
         sendGrant(cid);
-        armLife(nowNs, cid);
+        returns.armLife(nowNs, cid);
     }
 
     private void sendGrant(int cid) {
@@ -371,7 +447,11 @@ final class LeaseServer {
         grant.rateHint = contexts.rateHint(cid);
         grant.hintSeq = contexts.hintSeq(cid);
         grant.openMessages = limits.openMessages();
-        grant.maxReads = 0;
+        grant.maxReads = limits.maxReads();
+        //= MR-3.7-8
+        boolean earlyDone = connection.ranEarly(nonce);
+        grant.flags = earlyDone ? GrantFields.FLAG_EARLY_DONE : 0;
+        grant.poolLoad = earlyDone ? pool.load() : 0;
         grant.connectionId = connection.connectionId;
         byte[] answer = connection.privateData;
         grant.privateLength = connection.dialer ? 0 : answer.length;
@@ -393,19 +473,20 @@ final class LeaseServer {
                 position);
     }
 
-    private void deny(long nowNs, NetAddress to, DenyReason reason, long retryAfterUs) {
+    /** Says no; the number is the time in us after which to ask again, or the cookie. */
+    private void deny(long nowNs, NetAddress to, DenyReason reason, long number) {
         device.counters.increment(CounterId.DENIED);
         device.event(nowNs, EventId.CID_DENIED, to.port(), reason.code(), 0);
         //= MR-2.2-6, MR-2.6-2, MR-3.4-13
         device.send(
                 ControlOpcode.DENY,
                 to,
-                null,
+                asker,
                 request.srcCtx,
                 request.nonce,
                 0,
                 reason.code(),
-                retryAfterUs);
+                number);
     }
 
     /** A REQUEST of another protocol version: told which versions are understood. */
@@ -415,6 +496,7 @@ final class LeaseServer {
             // Of a version we do not speak only these two fields are known to lie where ours do.
             request.nonce = ControlMessage.nonce(m, at);
             request.srcCtx = RequestFields.srcCtx(m, at);
+            asker = null;
             deny(nowNs, source, DenyReason.VERSION, 0);
         }
     }
@@ -425,242 +507,16 @@ final class LeaseServer {
 
     // Taking back
 
-    void onRelease(long nowNs, PacketMemory m, int at, NetAddress source) {
-        int token = CommonHeader.ctx(m, at);
-        int cid = CommonHeader.cid(token);
-        long nonce = ControlMessage.nonce(m, at);
-        TransportConnection connection = holder(token);
-        if (connection == null) {
-            //= MR-3.3-3
-            sendReleaseAck(source, m, at, nonce, token);
-            return;
-        }
-        //= MR-3.3-6
-        if (!source.sameHost(connection.peer)
-                || peers.endpointId(contexts.peer(cid))
-                        != ControlMessage.releaseEndpointId(m, at)) {
-            device.counters.increment(CounterId.WRONG_SOURCE);
-            return;
-        }
-        sendReleaseAck(source, m, at, nonce, token);
-        device.counters.increment(CounterId.RELEASES);
-        device.event(nowNs, EventId.CID_RELEASED, contexts.holderPort(cid), cid, pool.epoch(cid));
-        //= MR-3.3-7
-        boolean complete = contexts.nonce(cid) == nonce && isComplete(cid, m, at);
-        free(nowNs, cid, complete);
-    }
-
-    private boolean isComplete(int cid, PacketMemory m, int at) {
-        int paths = ControlMessage.releasePathCount(m, at);
-        if (paths != contexts.paths(cid)) {
-            return false;
-        }
-        for (int path = 0; path < paths; path++) {
-            if (ControlMessage.releaseFinalPsn(m, at, path) != contexts.cumPsn(cid, path)) {
-                return false;
-            }
-        }
-        return true;
-    }
-
-    private void sendReleaseAck(NetAddress to, PacketMemory m, int at, long nonce, int token) {
-        device.send(
-                ControlOpcode.RELEASE_ACK,
-                to,
-                null,
-                ControlMessage.releaseSrcCtx(m, at),
-                nonce,
-                token,
-                0,
-                0);
-    }
-
-    private void free(long nowNs, int cid, boolean inOrder) {
-        TransportConnection connection = contexts.connection(cid);
-        if (connection != null && connection.rxCid == cid) {
-            connection.rxCid = -1;
-            connection.peerHeardNs = nowNs;
-        }
-        if (contexts.has(cid, RxContexts.RECLAIM_ASKED)) {
-            line.reclaiming(-1);
-        }
-        peers.hold(contexts.peer(cid), -1);
-        contexts.clear(cid);
-        device.timers.cancel(DeviceState.timer(cid, DeviceState.ACK_TIMER));
-        device.timers.cancel(DeviceState.timer(cid, DeviceState.LIFE_TIMER));
-        if (inOrder) {
-            pool.release(nowNs, cid);
-        } else {
-            pool.expire(nowNs, cid);
-        }
-        serveLine(nowNs);
-    }
-
-    private void expire(long nowNs, int cid, CounterId why) {
-        device.counters.increment(why);
-        device.event(nowNs, EventId.CID_EXPIRED, contexts.holderPort(cid), cid, pool.epoch(cid));
-        free(nowNs, cid, false);
-    }
-
-    /** Grants to the head of the line as long as a slot is free. */
-    private void serveLine(long nowNs) {
-        for (int i = 0; i < limits.contexts(); i++) {
-            long grant = pool.pollGrant(nowNs);
-            if (grant < 0) {
-                break;
-            }
-            int ticket = CidPool.ticket(grant);
-            peers.hold(line.peer(ticket), -1);
-            //= MR-3.5-2
-            grant(nowNs, CidPool.cid(grant), ticket);
-        }
-        long nextNs = pool.nextDeadlineNs();
-        if (nextNs != Long.MAX_VALUE) {
-            device.armBy(DeviceState.POOL_TIMER, nextNs);
-        }
-    }
-
     /** A new incarnation at the address of an old one takes nothing over: the old leases end. */
     private void retireOlder(long nowNs, NetAddress source) {
-        for (int i = 0; i < device.connectionSlots(); i++) {
-            TransportConnection c = device.connection(i);
-            //= MR-3.4-3
-            if (c != null
-                    && c.established
-                    && (c.peer.equals(source) || c.peerEndpointId == request.endpointId)
-                    && request.incarnation - c.peerIncarnation > 0) {
-                if (c.rxCid >= 0) {
-                    expire(nowNs, c.rxCid, CounterId.RETIRED);
-                }
-                c.pendingFailure = "the peer restarted";
-                device.ready.add(c);
+        //= MR-3.4-3
+        for (TransportConnection c :
+                connections.older(source, request.endpointId, request.incarnation)) {
+            if (c.rxCid >= 0) {
+                returns.expire(nowNs, c.rxCid, CounterId.RETIRED);
             }
-        }
-    }
-
-    // Timers
-
-    /** The next look at a holder: when it may have been silent for too long. */
-    private void armLife(long nowNs, int cid) {
-        long silenceNs = contexts.silenceNs(cid, nowNs);
-        long limitNs = limits.silenceNs();
-        long waitNs =
-                silenceNs < limitNs
-                        ? limitNs - silenceNs
-                        : Math.min(limitNs / KEEPALIVES + 1, 2 * limitNs - silenceNs);
-        if (pool.state(cid) == SlotState.GRANTED) {
-            waitNs = Math.min(waitNs, grantTimeNs(cid));
-        }
-        device.timers.set(DeviceState.timer(cid, DeviceState.LIFE_TIMER), nowNs + waitNs);
-    }
-
-    void onLifeTimer(long nowNs, int cid) {
-        if (contexts.connection(cid) == null) {
-            return;
-        }
-        if (contexts.has(cid, RxContexts.RECLAIM_ASKED)) {
-            //= MR-3.5-8
-            if (contexts.heldNs(cid, nowNs) >= Reclaimer.DEADLINE_NS
-                    || contexts.silenceNs(cid, nowNs) >= 2 * limits.silenceNs()) {
-                expire(nowNs, cid, CounterId.EXPIRED);
-                return;
-            }
-            reclaimer.ask(nowNs, cid);
-            return;
-        }
-        long silenceNs = contexts.silenceNs(cid, nowNs);
-        boolean unused = pool.state(cid) == SlotState.GRANTED;
-        boolean tooLong = unused && silenceNs >= grantTimeNs(cid) - COARSE_NS && isShort(nowNs);
-        //= MR-3.3-5
-        if (tooLong || silenceNs >= 2 * limits.silenceNs()) {
-            if (unused) {
-                //= MR-3.3-4
-                stale.noteUnused(cid);
-                peers.cameLate(contexts.peer(cid));
-            }
-            expire(nowNs, cid, unused ? CounterId.GRANT_UNUSED : CounterId.EXPIRED);
-            return;
-        }
-        if (silenceNs >= limits.silenceNs() - COARSE_NS) {
-            sendKeepalive(cid);
-        }
-        armLife(nowNs, cid);
-    }
-
-    /** Longer for those whose last grants were taken back unused: they may be far away. */
-    private long grantTimeNs(int cid) {
-        //= MR-3.3-4
-        return peers.patienceNs(contexts.peer(cid), limits.grantUnusedNs(), 2 * limits.silenceNs());
-    }
-
-    /** True when someone lacks a context and none is on its way back. */
-    private boolean isShort(long nowNs) {
-        return switch (limits.policy()) {
-            case QUEUE -> pool.waiting() > pool.quarantined() + line.reclaiming();
-            case DENY ->
-                    pool.free() + pool.quarantined() == 0
-                            && nowNs - refusedNs < limits.grantUnusedNs();
-        };
-    }
-
-    private void sendKeepalive(int cid) {
-        TransportConnection connection = contexts.connection(cid);
-        if (connection != null) {
-            device.counters.increment(CounterId.KEEPALIVES_SENT);
-            device.send(
-                    ControlOpcode.KEEPALIVE,
-                    connection.peer,
-                    null,
-                    contexts.srcCtx(cid),
-                    contexts.nonce(cid),
-                    CommonHeader.token(cid, pool.epoch(cid)),
-                    0,
-                    0);
-        }
-    }
-
-    void onKeepaliveAck(long nowNs, PacketMemory m, int at, NetAddress source) {
-        int token = CommonHeader.ctx(m, at);
-        int cid = CommonHeader.cid(token);
-        TransportConnection connection = holder(token);
-        if (connection != null && source.sameHost(connection.peer)) {
-            heard(nowNs, cid);
-        }
-    }
-
-    void onPoolTimer(long nowNs) {
-        pool.onTimeout(nowNs);
-        serveLine(nowNs);
-    }
-
-    /** While anyone waits: asks contexts back as quotas are used up, forgets silent waiters. */
-    void onLineTimer(long nowNs) {
-        //= MR-3.5-10
-        int silent = line.silent(nowNs, WAITER_SILENCE_NS);
-        leaveLine(silent);
-        if (pool.waiting() > 0) {
-            reclaimer.askBack(nowNs);
-            device.timers.set(DeviceState.LINE_TIMER, nowNs + LINE_PERIOD_NS);
-        }
-    }
-
-    /** The connection ended: its context, or its place in the line, is free. */
-    void forget(long nowNs, TransportConnection connection) {
-        int cid = connection.rxCid;
-        if (cid >= 0) {
-            device.event(
-                    nowNs, EventId.CID_RELEASED, contexts.holderPort(cid), cid, pool.epoch(cid));
-            //= MR-3.6-5
-            free(nowNs, cid, false);
-        }
-        leaveLine(line.find(connection));
-    }
-
-    /** Gives a place in the line up; nothing to do for ticket -1. */
-    private void leaveLine(int ticket) {
-        if (ticket >= 0 && pool.cancelWaiter(ticket)) {
-            peers.hold(line.peer(ticket), -1);
-            line.drop(ticket);
+            c.pendingFailure = "the peer restarted";
+            device.ready.add(c);
         }
     }
 }

@@ -44,7 +44,8 @@ public final class MetaRoceProtocol {
                         limits.maxWaitersPerPeer(),
                         limits.packetLifetimeNs(),
                         limits.policy(),
-                        device.keySource.getAsInt() & 0xFF);
+                        device.keySource.getAsInt() & 0xFF,
+                        limits.shortSlots());
         connections = new ConnectionTable(device);
         ReceiverShares shares = new ReceiverShares(limits, contexts);
         acks = new AckBuilder(device, contexts, shares, pool);
@@ -77,7 +78,7 @@ public final class MetaRoceProtocol {
     }
 
     public void close(long nowNs, TransportConnection connection) {
-        client.close(nowNs, connection);
+        client.closer().close(nowNs, connection);
     }
 
     /** Work was posted to a stream. */
@@ -95,32 +96,43 @@ public final class MetaRoceProtocol {
             return;
         }
         switch (type) {
-            case DATA -> responder.onData(nowNs, m, at, bytes, source, ce);
+            case DATA -> {
+                if (Stream.opcodeOf(CommonHeader.opcode(m, at)).isReply()) {
+                    completer.onReply(nowNs, m, at, bytes, source, ce);
+                } else {
+                    responder.onData(nowNs, m, at, bytes, source, ce);
+                }
+            }
             case ACK -> completer.onAck(nowNs, m, at, source);
             case NAK -> completer.onNak(nowNs, m, at, source);
             case PROBE -> responder.onProbe(nowNs, m, at, source);
-            case CTRL -> onControl(nowNs, m, at, source);
+            case CTRL -> onControl(nowNs, m, at, bytes, source);
         }
     }
 
-    private void onControl(long nowNs, PacketMemory m, int at, NetAddress source) {
+    private void onControl(long nowNs, PacketMemory m, int at, int bytes, NetAddress source) {
         ControlOpcode opcode = ControlOpcode.of(CommonHeader.opcode(m, at));
         if (opcode == null) {
             return;
         }
         switch (opcode) {
-            case REQUEST -> server.onRequest(nowNs, m, at, source);
+            case REQUEST -> {
+                int cid = server.onRequest(nowNs, m, at, source);
+                if (cid >= 0) {
+                    responder.onEarly(nowNs, cid, m, at, bytes);
+                }
+            }
             case GRANT -> client.onGrant(nowNs, m, at, source);
             case QUEUED -> client.onQueued(nowNs, m, at, source);
             case DENY -> client.onDeny(nowNs, m, at, source);
-            case RELEASE -> server.onRelease(nowNs, m, at, source);
+            case RELEASE -> server.returns().onRelease(nowNs, m, at, source);
             case RELEASE_ACK -> client.onReleaseAck(nowNs, m, at, source);
             case RECLAIM -> client.onReclaim(nowNs, m, at, source);
             case KEEPALIVE -> client.onKeepalive(nowNs, m, at, source);
-            case KEEPALIVE_ACK -> server.onKeepaliveAck(nowNs, m, at, source);
+            case KEEPALIVE_ACK -> server.returns().onKeepaliveAck(nowNs, m, at, source);
             case RESET -> client.onReset(nowNs, m, at, source);
-            case DISCONNECT -> client.onDisconnect(nowNs, m, at, source);
-            case DISCONNECT_ACK -> client.onDisconnectAck(nowNs, m, at);
+            case DISCONNECT -> client.closer().onDisconnect(nowNs, m, at, source);
+            case DISCONNECT_ACK -> client.closer().onDisconnectAck(nowNs, m, at);
         }
     }
 
@@ -135,7 +147,7 @@ public final class MetaRoceProtocol {
         int number = DeviceState.timerNumber(timer);
         switch (DeviceState.timerRole(timer)) {
             case DeviceState.ACK_TIMER -> acks.onDelayOver(number);
-            case DeviceState.LIFE_TIMER -> server.onLifeTimer(nowNs, number);
+            case DeviceState.LIFE_TIMER -> server.returns().onLifeTimer(nowNs, number);
             case DeviceState.CONNECTION_TIMER -> {
                 TransportConnection c = device.connection(number);
                 if (c != null) {
@@ -144,9 +156,9 @@ public final class MetaRoceProtocol {
             }
             default -> {
                 if (timer == DeviceState.POOL_TIMER) {
-                    server.onPoolTimer(nowNs);
+                    server.returns().onPoolTimer(nowNs);
                 } else {
-                    server.onLineTimer(nowNs);
+                    server.returns().onLineTimer(nowNs);
                 }
             }
         }
@@ -156,7 +168,10 @@ public final class MetaRoceProtocol {
 
     /** True when {@link #pollTransmit} would find nothing to look at. */
     public boolean isQuiet() {
-        return device.outbox.isEmpty() && device.ready.isEmpty() && !acks.isOwing();
+        return device.outbox.isEmpty()
+                && device.ready.isEmpty()
+                && !acks.isOwing()
+                && device.pulls.wakeable() == 0;
     }
 
     /**
@@ -166,6 +181,7 @@ public final class MetaRoceProtocol {
     public int pollTransmit(long nowNs, TxBatch batch) {
         int sent = answersMissed ? acks.pollTransmit(nowNs, batch) : 0;
         sent += control.pollTransmit(nowNs, batch);
+        client.wakePullers();
         while (!device.ready.isEmpty() && batch.hasRoom(largestPacket())) {
             TransportConnection c = device.ready.poll();
             if (c != null) {
@@ -183,7 +199,7 @@ public final class MetaRoceProtocol {
 
     private int serve(long nowNs, TransportConnection c, TxBatch batch) {
         if (!c.pendingFailure.isEmpty()) {
-            client.fail(nowNs, c, c.pendingFailure);
+            client.closer().fail(nowNs, c, c.pendingFailure);
             return 0;
         }
         int sent = requester.pollTransmit(nowNs, c, batch, CONNECTION_BUDGET);
