@@ -19,7 +19,7 @@ mtype state = IDLE;
 byte nonce, completed;
 byte carried[NONCES + 1];
 
-/* The target: the nonce that holds a slot, that waits, the newest, the one executed last; 0: none. */
+/* The target: the nonces that hold a slot, wait, are the newest, were executed last; 0 for none. */
 byte held, waiting, newest, early;
 byte executed;
 

@@ -1,6 +1,6 @@
 /*
- * The waiting line (docs/protocol.md, sections 3.3 to 3.5, policy QUEUE): whoever waits in it gets a
- * slot at last, unless he dies. That tokens are safe is in lease.pml.
+ * The waiting line (docs/protocol.md, sections 3.3 to 3.5 and 3.8, policy QUEUE): whoever waits in
+ * it gets a slot at last, unless he dies. That tokens are safe is in lease.pml.
  *
  * The network is fair: what is sent again and again arrives. So a message and what it does at its
  * receiver are one step, which may be late; and a time-out may be late, but comes. SPIN's weak
@@ -108,8 +108,9 @@ proctype Slot(byte me) {
     do
     :: d_step { IS_FREE(me) && nempty(line) -> i = NEXT_OF_LINE; grant(me, i) } /* MR-3.5-2 */
     :: atomic {
-        /* A short request comes before its turn, while there are not slots for all: MR-3.8-3. */
-        IS_FREE(me) && freeSlots == 1 && nempty(line) && MAY_OVERTAKE -> select (i : 0 .. len(line) - 1);
+        /* A short request comes before its turn, while slots are short: MR-3.8-3. */
+        IS_FREE(me) && freeSlots == 1 && nempty(line) && MAY_OVERTAKE ->
+        select (i : 0 .. len(line) - 1);
         d_step {
             grant(me, i);
             overtaken[me] = 1; overtakers++
@@ -120,7 +121,9 @@ proctype Slot(byte me) {
         ASKS && unasked?[eval(me)] ->
         unasked?eval(me); asked[holder[me]] = 1; askedBack++
     }
-    :: d_step { holder[me] != NOBODY && IS_GONE(holder[me]) -> endLease(me, false) } /* MR-3.3-5, MR-3.5-8 */
+    :: d_step { /* MR-3.3-5, MR-3.5-8 */
+        holder[me] != NOBODY && IS_GONE(holder[me]) -> endLease(me, false)
+    }
     od
 }
 
@@ -149,7 +152,9 @@ proctype Initiator(byte me) {
     :: state[me] == REQUESTED && waits[me] /* asks again: MR-3.4-5 */
     :: d_step { state[me] == REQUESTED && holds[me] -> state[me] = OPEN } /* GRANT */
     :: state[me] == OPEN && holds[me] && !asked[me] /* busy for as long as it likes */
-    :: d_step { state[me] == OPEN && holds[me] -> state[me] = RELEASING } /* RECLAIM, or idle: MR-3.3-9, MR-3.5-9 */
+    :: d_step { /* RECLAIM, or idle: MR-3.3-9, MR-3.5-9 */
+        state[me] == OPEN && holds[me] -> state[me] = RELEASING
+    }
     :: d_step { /* RELEASE: MR-3.3-7 */
         state[me] == RELEASING && holds[me] ->
         s = 0;
