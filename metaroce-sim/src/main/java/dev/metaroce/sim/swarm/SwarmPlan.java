@@ -235,6 +235,7 @@ final class SwarmPlan {
         if (peersVanish()) {
             builder.silenceNs(500 * MS);
         }
+        builder.earlyData(rng.chance(0.8));
         // Who has no place in line may be refused for long.
         builder.giveUpNs(denies || smallPools ? PATIENT_NS : 4_000 * MS);
         return builder.build();
