@@ -9,6 +9,7 @@ package dev.metaroce.transport;
  * @param routes sending sockets the port has beside the device's own, at least {@code maxPaths}
  * @param payloadMtu largest payload per packet, multiple of 64, 256..65,408
  * @param openMessages multi-packet messages in flight per lease, 1..1024
+ * @param maxReads READ and atomic packets of a lease that may wait for their replies, 1..1024
  * @param maxWaiters requests in the waiting line, 1..65,536
  * @param maxWaitersPerPeer the same for one peer endpoint
  * @param maxConnections connections of this device in all, 1..65,535
@@ -27,6 +28,8 @@ package dev.metaroce.transport;
  * @param rtoFloorNs smallest retransmission time-out
  * @param ackDelayNs longest wait before an acknowledgement
  * @param ackBytes payload after which an acknowledgement is due at once
+ * @param earlyData false: messages neither ride in requests for a context, nor are those of peers
+ *     executed that do
  * @param shortSlots contexts in use at most by requests that went before others for being short, 0
  *     (none goes before others)..255; one context at least is left for the others
  * @param shortDemandBytes a request for at most so many bytes is short, and a lease that was
@@ -40,6 +43,7 @@ public record DeviceLimits(
         int routes,
         int payloadMtu,
         int openMessages,
+        int maxReads,
         int maxWaiters,
         int maxWaitersPerPeer,
         int maxConnections,
@@ -57,6 +61,7 @@ public record DeviceLimits(
         long rtoFloorNs,
         long ackDelayNs,
         int ackBytes,
+        boolean earlyData,
         int shortSlots,
         long shortDemandBytes,
         long reclaimDeadlineNs) {
@@ -76,6 +81,7 @@ public record DeviceLimits(
             throw bad("payloadMtu", payloadMtu, "is not a multiple of 64");
         }
         range("openMessages", openMessages, 1, 1024);
+        range("maxReads", maxReads, 1, 1024);
         range("maxWaiters", maxWaiters, 1, 65_536);
         range("maxWaitersPerPeer", maxWaitersPerPeer, 1, maxWaiters);
         range("maxConnections", maxConnections, 1, 65_535);
@@ -105,6 +111,7 @@ public record DeviceLimits(
                 10,
                 8896,
                 64,
+                256,
                 1024,
                 64,
                 4096,
@@ -122,6 +129,7 @@ public record DeviceLimits(
                 4 * MS,
                 50 * US,
                 32 << 10,
+                true,
                 8,
                 64 << 10,
                 30_000 * MS);
@@ -149,6 +157,7 @@ public record DeviceLimits(
         private int routes;
         private int payloadMtu;
         private int openMessages;
+        private int maxReads;
         private int maxWaiters;
         private int maxWaitersPerPeer;
         private int maxConnections;
@@ -166,6 +175,7 @@ public record DeviceLimits(
         private long rtoFloorNs;
         private long ackDelayNs;
         private int ackBytes;
+        private boolean earlyData;
         private int shortSlots;
         private long shortDemandBytes;
         private long reclaimDeadlineNs;
@@ -176,6 +186,7 @@ public record DeviceLimits(
             routes = from.routes;
             payloadMtu = from.payloadMtu;
             openMessages = from.openMessages;
+            maxReads = from.maxReads;
             maxWaiters = from.maxWaiters;
             maxWaitersPerPeer = from.maxWaitersPerPeer;
             maxConnections = from.maxConnections;
@@ -193,6 +204,7 @@ public record DeviceLimits(
             rtoFloorNs = from.rtoFloorNs;
             ackDelayNs = from.ackDelayNs;
             ackBytes = from.ackBytes;
+            earlyData = from.earlyData;
             shortSlots = from.shortSlots;
             shortDemandBytes = from.shortDemandBytes;
             reclaimDeadlineNs = from.reclaimDeadlineNs;
@@ -220,6 +232,11 @@ public record DeviceLimits(
 
         public Builder openMessages(int value) {
             openMessages = value;
+            return this;
+        }
+
+        public Builder maxReads(int value) {
+            maxReads = value;
             return this;
         }
 
@@ -308,6 +325,11 @@ public record DeviceLimits(
             return this;
         }
 
+        public Builder earlyData(boolean value) {
+            earlyData = value;
+            return this;
+        }
+
         public Builder shortSlots(int value) {
             shortSlots = value;
             return this;
@@ -330,6 +352,7 @@ public record DeviceLimits(
                     routes,
                     payloadMtu,
                     openMessages,
+                    maxReads,
                     maxWaiters,
                     maxWaitersPerPeer,
                     maxConnections,
@@ -347,6 +370,7 @@ public record DeviceLimits(
                     rtoFloorNs,
                     ackDelayNs,
                     ackBytes,
+                    earlyData,
                     shortSlots,
                     shortDemandBytes,
                     reclaimDeadlineNs);

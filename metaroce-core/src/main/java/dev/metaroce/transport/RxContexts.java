@@ -21,6 +21,9 @@ import java.util.Arrays;
  *   path, 6 words   0 next expected PSN 32, CE packets 32 | 1 echo 32, arrival 32 (64 ns units)
  *                   2..5 bitmap of the 256 PSNs after the expected one
  *   open message    stream 16, MSN 16, bytes counted 32
+ *
+ *   beside the row, from the first atomic operation of a holder on:
+ *   open message    1 17, stream 16, MSN 32 | value before the operation
  * </pre>
  *
  * <p>Profile S needs the slot and two words of one path: 88 B. Profile M needs 72 B and 48 B per
@@ -42,13 +45,17 @@ final class RxContexts {
     /** Flag, profile S: the present gap was reported. */
     static final int NAK_SENT = 16;
 
+    /** Flag: the message in the REQUEST was executed, and no DATA came yet. */
+    static final int ONLY_EARLY = 8;
+
     /** Flag: it was asked because it was idle, not because it used its quota. */
-    static final int IDLE_ASKED = 8;
+    static final int IDLE_ASKED = 64;
 
     /** Flag: the holder repeated itself or asked, so answers may be lost on their route. */
     static final int ANSWERS_MISSED = 32;
 
     private static final int BITMAP = 2;
+    private static final int ATOMIC_WORDS = 2;
     private static final int COARSE_SHIFT = 12;
     private static final int FIRST_CIDS = 4;
     private static final long[] NO_ROW = {};
@@ -63,7 +70,10 @@ final class RxContexts {
     private @Nullable TransportConnection[] connections = {};
     private long[][] rows = {};
     private short[] peers = {};
+    private long[][] atomics = {};
     private int inUse;
+
+    private final DeferredPulls deferred = new DeferredPulls();
 
     /** Rows of contexts that were given back, the first {@link #spareCount} of them. */
     private long[][] spare = new long[FIRST_CIDS][];
@@ -84,8 +94,8 @@ final class RxContexts {
 
     /** Bytes of all tables when every context is in use. */
     long bytes() {
-        long row = Long.BYTES * ((long) messagesAt + openMessages);
-        return contexts * (row + 3L * Integer.BYTES + Short.BYTES);
+        long row = Long.BYTES * (messagesAt + (1L + ATOMIC_WORDS) * openMessages);
+        return contexts * (row + 4L * Integer.BYTES + Short.BYTES);
     }
 
     void init(
@@ -117,6 +127,7 @@ final class RxContexts {
         rows[cid] = row;
         connections[cid] = connection;
         peers[cid] = (short) peer;
+        Arrays.fill(atomics[cid], 0);
         inUse++;
     }
 
@@ -128,6 +139,8 @@ final class RxContexts {
         Arrays.fill(rows, before, after, NO_ROW);
         peers = Arrays.copyOf(peers, after);
         Arrays.fill(peers, before, after, (short) -1);
+        atomics = Arrays.copyOf(atomics, after);
+        Arrays.fill(atomics, before, after, NO_ROW);
     }
 
     void clear(int cid) {
@@ -136,6 +149,10 @@ final class RxContexts {
         }
         spare[spareCount++] = rows[cid];
         rows[cid] = NO_ROW;
+        TransportConnection holder = connections[cid];
+        if (holder != null) {
+            deferred.drop(holder);
+        }
         connections[cid] = null;
         inUse--;
     }
@@ -399,6 +416,23 @@ final class RxContexts {
     void closeMessage(int cid, int slot) {
         rows[cid][messagesAt + slot] = 0;
     }
+
+    // READs and atomics
+
+    /** READs and atomics of all contexts that wait for their turn. */
+    DeferredPulls deferred() {
+        return deferred;
+    }
+
+    /** Two words for each message slot: what was executed under it, and what it found. */
+    long[] atomicResults(int cid) {
+        if (atomics[cid].length == 0) {
+            atomics[cid] = new long[ATOMIC_WORDS * openMessages];
+        }
+        return atomics[cid];
+    }
+
+    // All of it
 
     /** True when a part of something came, a packet or a message, and the rest did not. */
     boolean isIncomplete(int cid) {
