@@ -38,6 +38,8 @@ public enum CounterId {
     STALE_CONTEXT("packets for a context id that is free or has another epoch"),
     WRONG_SOURCE("packets for a context from another host than its holder"),
     ACCESS_REFUSED("requests refused for key, bounds, rights or domain"),
+    EARLY_SENT("messages sent along with a CID request, repetitions included"),
+    EARLY_ACCEPTED("messages executed out of a CID request"),
     RECEIVER_NOT_READY("SEND packets that found no posted receive"),
     REQUESTS_SENT("CID requests sent"),
     REQUESTS_RECEIVED("CID requests received"),

@@ -34,6 +34,7 @@ public final class MemoryRegion implements AutoCloseable {
     private final boolean virtual;
     private final @Nullable ByteBuffer view;
     private volatile boolean open = true;
+    private volatile boolean revoked;
 
     /** A region of bytes. */
     MemoryRegion(RegionTable table, MemorySegment segment, int rkey, int access, int domain) {
@@ -99,6 +100,19 @@ public final class MemoryRegion implements AutoCloseable {
     /** False from the moment {@link #close} was called. */
     public boolean isOpen() {
         return open;
+    }
+
+    /**
+     * Takes the remote rights: the key never works again. The owner's device goes on using the
+     * region until it is closed. Engine thread, on behalf of a peer that had the key.
+     */
+    public void revoke() {
+        revoked = true;
+    }
+
+    /** True when a peer's SEND took the remote rights. */
+    public boolean isRevoked() {
+        return revoked;
     }
 
     /** What to tell a peer. */
@@ -238,6 +252,11 @@ public final class MemoryRegion implements AutoCloseable {
         } catch (IllegalStateException | WrongThreadException e) {
             return false;
         }
+    }
+
+    @Override
+    public String toString() {
+        return "region 0x" + Long.toHexString(address) + "+" + length;
     }
 
     private static boolean copy(

@@ -28,6 +28,14 @@ package dev.metaroce.transport;
  * @param rtoFloorNs smallest retransmission time-out
  * @param ackDelayNs longest wait before an acknowledgement
  * @param ackBytes payload after which an acknowledgement is due at once
+ * @param earlyData false: messages neither ride in requests for a context, nor are those of peers
+ *     executed that do
+ * @param shortSlots contexts in use at most by requests that went before others for being short, 0
+ *     (none goes before others)..255; one context at least is left for the others
+ * @param shortDemandBytes a request for at most so many bytes is short, and a lease that was
+ *     preferred for that is asked back when it carried more, 1 KiB..32 MiB
+ * @param reclaimDeadlineNs a holder that was asked for a context and still has it after this long
+ *     loses it
  */
 public record DeviceLimits(
         int contexts,
@@ -52,7 +60,11 @@ public record DeviceLimits(
         long giveUpNs,
         long rtoFloorNs,
         long ackDelayNs,
-        int ackBytes) {
+        int ackBytes,
+        boolean earlyData,
+        int shortSlots,
+        long shortDemandBytes,
+        long reclaimDeadlineNs) {
 
     /** Most paths of a lease: the bits of a context's masks. */
     public static final int MAX_PATHS = Long.SIZE;
@@ -86,6 +98,9 @@ public record DeviceLimits(
         range("rtoFloorNs", rtoFloorNs, 1, Long.MAX_VALUE / 4);
         range("ackDelayNs", ackDelayNs, 0, Long.MAX_VALUE / 4);
         range("ackBytes", ackBytes, 1, Integer.MAX_VALUE);
+        range("shortSlots", shortSlots, 0, 255);
+        range("shortDemandBytes", shortDemandBytes, 1 << 10, 32 << 20);
+        range("reclaimDeadlineNs", reclaimDeadlineNs, 1, Long.MAX_VALUE / 4);
     }
 
     /** Values for software endpoints on ordinary Linux. */
@@ -113,7 +128,11 @@ public record DeviceLimits(
                 4000 * MS,
                 4 * MS,
                 50 * US,
-                32 << 10);
+                32 << 10,
+                true,
+                8,
+                64 << 10,
+                30_000 * MS);
     }
 
     private static void range(String field, long value, long min, long max) {
@@ -156,6 +175,10 @@ public record DeviceLimits(
         private long rtoFloorNs;
         private long ackDelayNs;
         private int ackBytes;
+        private boolean earlyData;
+        private int shortSlots;
+        private long shortDemandBytes;
+        private long reclaimDeadlineNs;
 
         private Builder(DeviceLimits from) {
             contexts = from.contexts;
@@ -181,6 +204,10 @@ public record DeviceLimits(
             rtoFloorNs = from.rtoFloorNs;
             ackDelayNs = from.ackDelayNs;
             ackBytes = from.ackBytes;
+            earlyData = from.earlyData;
+            shortSlots = from.shortSlots;
+            shortDemandBytes = from.shortDemandBytes;
+            reclaimDeadlineNs = from.reclaimDeadlineNs;
         }
 
         public Builder contexts(int value) {
@@ -298,6 +325,26 @@ public record DeviceLimits(
             return this;
         }
 
+        public Builder earlyData(boolean value) {
+            earlyData = value;
+            return this;
+        }
+
+        public Builder shortSlots(int value) {
+            shortSlots = value;
+            return this;
+        }
+
+        public Builder shortDemandBytes(long value) {
+            shortDemandBytes = value;
+            return this;
+        }
+
+        public Builder reclaimDeadlineNs(long value) {
+            reclaimDeadlineNs = value;
+            return this;
+        }
+
         public DeviceLimits build() {
             return new DeviceLimits(
                     contexts,
@@ -322,7 +369,11 @@ public record DeviceLimits(
                     giveUpNs,
                     rtoFloorNs,
                     ackDelayNs,
-                    ackBytes);
+                    ackBytes,
+                    earlyData,
+                    shortSlots,
+                    shortDemandBytes,
+                    reclaimDeadlineNs);
         }
     }
 }

@@ -44,7 +44,8 @@ public final class MetaRoceProtocol {
                         limits.maxWaitersPerPeer(),
                         limits.packetLifetimeNs(),
                         limits.policy(),
-                        device.keySource.getAsInt() & 0xFF);
+                        device.keySource.getAsInt() & 0xFF,
+                        limits.shortSlots());
         connections = new ConnectionTable(device);
         ReceiverShares shares = new ReceiverShares(limits, contexts);
         acks = new AckBuilder(device, contexts, shares, pool);
@@ -105,17 +106,22 @@ public final class MetaRoceProtocol {
             case ACK -> completer.onAck(nowNs, m, at, source);
             case NAK -> completer.onNak(nowNs, m, at, source);
             case PROBE -> responder.onProbe(nowNs, m, at, source);
-            case CTRL -> onControl(nowNs, m, at, source);
+            case CTRL -> onControl(nowNs, m, at, bytes, source);
         }
     }
 
-    private void onControl(long nowNs, PacketMemory m, int at, NetAddress source) {
+    private void onControl(long nowNs, PacketMemory m, int at, int bytes, NetAddress source) {
         ControlOpcode opcode = ControlOpcode.of(CommonHeader.opcode(m, at));
         if (opcode == null) {
             return;
         }
         switch (opcode) {
-            case REQUEST -> server.onRequest(nowNs, m, at, source);
+            case REQUEST -> {
+                int cid = server.onRequest(nowNs, m, at, source);
+                if (cid >= 0) {
+                    responder.onEarly(nowNs, cid, m, at, bytes);
+                }
+            }
             case GRANT -> client.onGrant(nowNs, m, at, source);
             case QUEUED -> client.onQueued(nowNs, m, at, source);
             case DENY -> client.onDeny(nowNs, m, at, source);

@@ -157,8 +157,31 @@ final class ReplyQueue {
         return access == AccessVerdict.OK ? region : null;
     }
 
+    /**
+     * Puts payload and checksum behind the headers, or leaves the payload where it is when the port
+     * gathers; false when it is out of reach. Then the packet is blank and without a valid CRC,
+     * which nobody accepts.
+     */
     private boolean putBytes(TxBatch batch, @Nullable MemoryRegion region, int at) {
-        long from = region == null ? 0 : request.va + request.msgOffset - region.address();
-        return Requester.putPayload(batch, region, from, at, ReplyHeader.BYTES, request.bytes);
+        PacketMemory m = batch.memory();
+        int header = ReplyHeader.BYTES;
+        int bytes = request.bytes;
+        if (region == null || bytes == 0) {
+            CommonHeader.seal(m, at, header);
+            return true;
+        }
+        long from = request.va + request.msgOffset - region.address();
+        if (batch.gathers()
+                && (bytes >= Requester.LENT_BYTES_MIN || region.isVirtual())
+                && MemoryRegion.lend(region, from, m, at, header, bytes)) {
+            batch.lend(header, region.address() + from, bytes);
+            return true;
+        }
+        if (MemoryRegion.fill(region, from, m, at + header, bytes)) {
+            CommonHeader.seal(m, at, header + bytes);
+            return true;
+        }
+        m.segment().asSlice(at + header, bytes).fill((byte) 0);
+        return false;
     }
 }

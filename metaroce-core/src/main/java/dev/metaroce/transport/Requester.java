@@ -2,8 +2,8 @@ package dev.metaroce.transport;
 
 import dev.metaroce.event.CounterId;
 import dev.metaroce.event.Counters;
-import dev.metaroce.memory.MemoryRegion;
 import dev.metaroce.ring.WcStatus;
+import dev.metaroce.ring.WorkQueue;
 import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.wire.DataHeader;
 import dev.metaroce.wire.Flags;
@@ -29,7 +29,7 @@ final class Requester {
     private static final int STREAM_TURN_PACKETS = 16;
 
     /** Payload that is sent from where it is, if the port can: less costs more than a copy. */
-    private static final int LENT_BYTES_MIN = 2048;
+    static final int LENT_BYTES_MIN = 2048;
 
     private final DeviceState device;
     private final Counters counters;
@@ -344,63 +344,53 @@ final class Requester {
                 psn,
                 txTime);
         DataHeader.encodeMessage(m, at, path.msn(psn), offset - start, length, slot, 0);
-        encodeTarget(m, at, opcode, stream, seq, start, imm);
+        int recvSeq = opcode.consumesReceive() ? stream.recvSeq(seq) : 0;
+        encodeTarget(m, at, opcode, stream, seq, start, recvSeq, imm);
         if (opcode == Opcode.READ_REQ) {
             DataHeader.encodeSegLength(m, at, part);
         }
-        MemoryRegion region = stream.sendQueue().region(seq);
-        long from = stream.sendQueue().localOffset(seq) + offset;
-        if (!putPayload(batch, region, from, at, header, bytes)) {
-            // The stream fails before this PSN could be made again.
-            WcStatus status = WcStatus.LOCAL_PROTECTION_ERROR;
-            stream.connection().noteLocalFault(stream, seq, status);
-        }
+        putPayload(batch, at, header, stream, seq, offset, bytes);
         return packetBytes;
     }
 
     /**
-     * Puts payload and checksum behind the headers of the packet appended last, or leaves the
-     * payload where it is when the port gathers.
+     * Puts payload and checksum behind the {@code header} bytes of the packet appended last.
      *
-     * @param from first byte of the payload, counted from the start of the region
-     * @return false when the memory is out of reach: the region was closed, or it is virtual and
-     *     this port copies. Then the packet is blank and without a valid CRC, which nobody accepts
+     * @return false when the memory is out of reach: the stream is to fail
      */
     static boolean putPayload(
-            TxBatch batch,
-            @Nullable MemoryRegion region,
-            long from,
-            int at,
-            int header,
-            int bytes) {
+            TxBatch batch, int at, int header, Stream stream, long seq, long offset, int bytes) {
         PacketMemory m = batch.memory();
-        if (batch.gathers()
-                && region != null
-                && isLent(region, bytes)
-                && MemoryRegion.lend(region, from, m, at, header, bytes)) {
-            batch.lend(header, region.address() + from, bytes);
+        WorkQueue queue = stream.sendQueue();
+        long lent =
+                batch.gathers()
+                        ? queue.lend(seq, offset, m, at, header, bytes, LENT_BYTES_MIN)
+                        : WorkQueue.NOT_LENT;
+        if (lent != WorkQueue.NOT_LENT) {
+            batch.lend(header, lent, bytes);
             return true;
         }
-        if (bytes == 0
-                || (region != null && MemoryRegion.fill(region, from, m, at + header, bytes))) {
+        if (queue.gather(seq, offset, m, at + header, bytes)) {
             CommonHeader.seal(m, at, header + bytes);
             return true;
         }
+        // The region was closed under posted work, or it is virtual and this port copies. The
+        // packet goes out blank and without a valid CRC, which nobody accepts, and the stream
+        // fails before this packet could be made again.
         m.segment().asSlice(at + header, bytes).fill((byte) 0);
+        WcStatus status = WcStatus.LOCAL_PROTECTION_ERROR;
+        stream.connection().noteLocalFault(stream, seq, status);
         return false;
     }
 
-    private static boolean isLent(MemoryRegion region, int bytes) {
-        return bytes >= LENT_BYTES_MIN || (bytes > 0 && region.isVirtual());
-    }
-
-    private static void encodeTarget(
+    static void encodeTarget(
             PacketMemory m,
             int at,
             Opcode opcode,
             Stream stream,
             long seq,
             long start,
+            int recvSeq,
             boolean imm) {
         if (opcode.isAtomic()) {
             DataHeader.encodeAtomic(
@@ -416,9 +406,12 @@ final class Requester {
                     at,
                     stream.sendQueue().remoteAddress(seq) + start,
                     stream.sendQueue().rkey(seq),
-                    opcode.consumesReceive() ? stream.recvSeq(seq) : 0);
+                    recvSeq);
         } else {
-            DataHeader.encodeRecvSeq(m, at, stream.recvSeq(seq));
+            DataHeader.encodeRecvSeq(m, at, recvSeq);
+        }
+        if (opcode.invalidates()) {
+            DataHeader.encodeInvalidatedKey(m, at, stream.sendQueue().immediate(seq));
         }
         if (imm) {
             DataHeader.encodeImmediate(m, at, opcode, stream.sendQueue().immediate(seq));

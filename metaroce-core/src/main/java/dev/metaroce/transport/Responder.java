@@ -9,6 +9,7 @@ import dev.metaroce.memory.RegionTable;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.wire.DataHeader;
+import dev.metaroce.wire.EarlyMessage;
 import dev.metaroce.wire.Flags;
 import dev.metaroce.wire.NakCode;
 import dev.metaroce.wire.NetAddress;
@@ -35,6 +36,7 @@ final class Responder {
     private long receiveSeq;
     private @Nullable MemoryRegion region;
     private long placeAt;
+    private @Nullable MemoryRegion invalidated;
 
     Responder(DeviceState device, LeaseServer leases, AckBuilder acks) {
         this.device = device;
@@ -56,12 +58,8 @@ final class Responder {
         if (verdict == Verdict.ACCEPTED) {
             verdict = checkMessage(nowNs, cid, m, at, payload);
         }
-        if (verdict == Verdict.ACCEPTED && payload > 0) {
-            //= MR-4.1-1
-            MemoryRegion to = region;
-            if (to == null || !MemoryRegion.place(m, payloadAt, to, placeAt, payload)) {
-                verdict = Verdict.ACCESS;
-            }
+        if (verdict == Verdict.ACCEPTED) {
+            verdict = place(m, at, payloadAt, payload);
         }
         //= MR-3.2-7
         switch (verdict) {
@@ -91,7 +89,11 @@ final class Responder {
             }
             case TOO_LONG -> {
                 refuse(NakCode.LENGTH, cid, ctx, m, at);
-                tooLong(cid, DataHeader.msn(m, at));
+                spoil(cid, DataHeader.msn(m, at), WcStatus.LOCAL_LENGTH_ERROR);
+            }
+            case LOCAL_FAULT -> {
+                refuse(NakCode.REMOTE_OPERATION, cid, ctx, m, at);
+                spoil(cid, DataHeader.msn(m, at), WcStatus.LOCAL_PROTECTION_ERROR);
             }
             case INVALID -> refuse(NakCode.INVALID_REQUEST, cid, ctx, m, at);
         }
@@ -100,6 +102,49 @@ final class Responder {
     /** What tells an initiator that this region or address is refused. */
     static NakCode codeOf(Verdict verdict) {
         return verdict == Verdict.MISALIGNED ? NakCode.MISALIGNED_ATOMIC : NakCode.REMOTE_ACCESS;
+    }
+
+    /**
+     * The message that rode in a REQUEST of {@code bytes}, which got a context at once: executed as
+     * the first packet of path 0, or left to come as DATA, when it will get its answer.
+     */
+    void onEarly(long nowNs, int cid, PacketMemory m, int at, int bytes) {
+        int image = at + EarlyMessage.AT;
+        int payloadAt = DataHeader.payloadOffset(m, image);
+        int payload = at + bytes - CommonHeader.TRAILER_BYTES - payloadAt;
+        Verdict verdict = checkMessage(nowNs, cid, m, image, payload);
+        Stream s = stream;
+        //= MR-3.7-6
+        if (verdict != Verdict.ACCEPTED
+                || s == null
+                || place(m, image, payloadAt, payload) != Verdict.ACCEPTED) {
+            return;
+        }
+        contexts.mark(cid, 0, 0);
+        contexts.addPayload(cid, payload);
+        leases.onEarly(nowNs, cid);
+        counters.increment(CounterId.EARLY_ACCEPTED);
+        counters.add(CounterId.PAYLOAD_BYTES, payload);
+        countMessage(cid, s, m, image, payload);
+    }
+
+    /** Copies payload to where {@link #checkMessage} found that it goes. */
+    private Verdict place(PacketMemory m, int at, int payloadAt, int payload) {
+        if (payload == 0) {
+            return Verdict.ACCEPTED;
+        }
+        //= MR-4.1-1, MR-4.9-1
+        MemoryRegion to = region;
+        if (to != null) {
+            return MemoryRegion.place(m, payloadAt, to, placeAt, payload)
+                    ? Verdict.ACCEPTED
+                    : Verdict.ACCESS;
+        }
+        Stream s = stream;
+        long offset = DataHeader.msgOffset(m, at);
+        return s != null && s.receiveQueue().scatter(receiveSeq, offset, m, payloadAt, payload)
+                ? Verdict.ACCEPTED
+                : Verdict.LOCAL_FAULT;
     }
 
     /** Context, epoch, source, window, duplicate: everything before the message is looked at. */
@@ -142,6 +187,7 @@ final class Responder {
     private Verdict checkMessage(long nowNs, int cid, PacketMemory m, int at, int payload) {
         stream = null;
         region = null;
+        invalidated = null;
         Opcode opcode = Opcode.of(CommonHeader.opcode(m, at));
         if (opcode == null) {
             return Verdict.INVALID;
@@ -168,11 +214,7 @@ final class Responder {
             return Verdict.INVALID;
         }
         if (opcode.consumesReceive()) {
-            receiveSeq =
-                    s.postedReceive(
-                            opcode.hasReth()
-                                    ? DataHeader.writeRecvSeq(m, at)
-                                    : DataHeader.sendRecvSeq(m, at));
+            receiveSeq = s.postedReceive(DataHeader.recvSeq(m, at, opcode));
             if (receiveSeq < 0) {
                 return Verdict.NOT_READY;
             }
@@ -182,7 +224,14 @@ final class Responder {
             pull.read(opcode, m, at, CommonHeader.toTxTime(nowNs));
             return pulls.check(s, pull);
         }
-        return opcode.hasReth() ? checkRemoteAccess(s, m, at) : checkReceive(s, m, at);
+        if (opcode.hasReth()) {
+            return checkRemoteAccess(s, m, at);
+        }
+        //= MR-4.1-3
+        if (DataHeader.length(m, at) > s.receiveQueue().length(receiveSeq)) {
+            return Verdict.TOO_LONG;
+        }
+        return opcode.invalidates() ? checkInvalidate(s, m, at) : Verdict.ACCEPTED;
     }
 
     private Verdict checkRemoteAccess(Stream s, PacketMemory m, int at) {
@@ -201,19 +250,15 @@ final class Responder {
         return access == AccessVerdict.OK ? Verdict.ACCEPTED : Verdict.ACCESS;
     }
 
-    private Verdict checkReceive(Stream s, PacketMemory m, int at) {
-        //= MR-4.1-3
-        if (DataHeader.length(m, at) > s.receiveQueue().length(receiveSeq)) {
-            return Verdict.TOO_LONG;
+    private Verdict checkInvalidate(Stream s, PacketMemory m, int at) {
+        MemoryRegion target = device.regions.lookup(DataHeader.invalidatedKey(m, at));
+        //= MR-4.9-5
+        if (target == null
+                || RegionTable.check(target, 0, s.domain(), target.address(), 0)
+                        != AccessVerdict.OK) {
+            return Verdict.ACCESS;
         }
-        MemoryRegion local = s.receiveQueue().region(receiveSeq);
-        region = local;
-        if (local != null) {
-            placeAt =
-                    local.address()
-                            + s.receiveQueue().localOffset(receiveSeq)
-                            + DataHeader.msgOffset(m, at);
-        }
+        invalidated = target;
         return Verdict.ACCEPTED;
     }
 
@@ -278,6 +323,10 @@ final class Responder {
         }
         if (opcode.consumesReceive()) {
             s.receiveFilled(receiveSeq, opcode, msn, length);
+            MemoryRegion target = invalidated;
+            if (target != null) {
+                s.invalidates(receiveSeq, target);
+            }
         }
         messageDone(cid, s, msn);
     }
@@ -329,10 +378,10 @@ final class Responder {
         }
     }
 
-    /** The stream that was to receive a message too long for its buffer ends in error. */
-    private void tooLong(int cid, int msn) {
+    /** The stream whose receive cannot take its message ends in error. */
+    private void spoil(int cid, int msn, WcStatus status) {
         Stream s = stream;
-        if (s != null && s.receiveTooShort(receiveSeq, msn)) {
+        if (s != null && s.receiveSpoilt(receiveSeq, msn, status)) {
             endOwnWork(cid, s);
         }
     }

@@ -15,7 +15,8 @@ import java.util.Arrays;
  * <pre>
  *   slot, 9 words   0 nonce | 1 srcCtx 16, paths 8, profile 8, initial PSN 32 | 2 payload bytes
  *                   3 last heard 32, granted 32 (4096 ns units)
- *                   4 flags | 5 bytes since ack 32, rate hint 24, hint sequence 8
+ *                   4 grant to first data 32 (4096 ns units), flags 32
+ *                   5 bytes since ack 32, rate hint 24, hint sequence 8
  *                   6..8 a bit per path: owed an answer | last packet marked | probed
  *   path, 6 words   0 next expected PSN 32, CE packets 32 | 1 echo 32, arrival 32 (64 ns units)
  *                   2..5 bitmap of the 256 PSNs after the expected one
@@ -43,6 +44,12 @@ final class RxContexts {
 
     /** Flag, profile S: the present gap was reported. */
     static final int NAK_SENT = 16;
+
+    /** Flag: the message in the REQUEST was executed, and no DATA came yet. */
+    static final int ONLY_EARLY = 8;
+
+    /** Flag: it was asked because it was idle, not because it used its quota. */
+    static final int IDLE_ASKED = 64;
 
     /** Flag: the holder repeated itself or asked, so answers may be lost on their route. */
     static final int ANSWERS_MISSED = 32;
@@ -248,6 +255,18 @@ final class RxContexts {
         return elapsedNs((int) rows[cid][3], nowNs);
     }
 
+    /** The first data of the lease came. */
+    void noteFirstData(int cid, long nowNs) {
+        long[] row = rows[cid];
+        long units = heldNs(cid, nowNs) >>> COARSE_SHIFT;
+        row[4] = (row[4] & 0xFFFF_FFFFL) | units << 32;
+    }
+
+    /** Nanoseconds from the grant to the first data, to 4 us: a round trip, if it was in use. */
+    long firstDataNs(int cid) {
+        return (rows[cid][4] >>> 32) << COARSE_SHIFT;
+    }
+
     /** The time held counts from now on: the holder was asked to give the context back. */
     void restartHeld(int cid, long nowNs) {
         long[] row = rows[cid];
@@ -411,6 +430,24 @@ final class RxContexts {
             atomics[cid] = new long[ATOMIC_WORDS * openMessages];
         }
         return atomics[cid];
+    }
+
+    // All of it
+
+    /** True when a part of something came, a packet or a message, and the rest did not. */
+    boolean isIncomplete(int cid) {
+        for (int path = 0; path < paths(cid); path++) {
+            if (selective(cid) && hasHole(cid, path)) {
+                return true;
+            }
+        }
+        long[] row = rows[cid];
+        for (int slot = 0; slot < openMessages; slot++) {
+            if (row[messagesAt + slot] != 0) {
+                return true;
+            }
+        }
+        return false;
     }
 
     boolean isMessageSlot(int slot) {

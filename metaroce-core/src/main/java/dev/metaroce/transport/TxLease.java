@@ -126,6 +126,13 @@ final class TxLease {
         }
     }
 
+    /** The message in the REQUEST was executed: it took the first PSN of path 0. */
+    void onEarlyDone(int initialPsn, int load) {
+        //= MR-3.7-10
+        paths[0].reset(initialPsn + 1);
+        poolLoad = load;
+    }
+
     /** What the target allows now, from GRANT or ACK. */
     void allow(long nowNs, int windowKib, int rateHintMbps) {
         windowBytes = windowKib == AckHeader.WINDOW_NONE ? Long.MAX_VALUE : (long) windowKib << 10;

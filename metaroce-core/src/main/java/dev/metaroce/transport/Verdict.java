@@ -22,6 +22,8 @@ enum Verdict {
     MISALIGNED,
     /** Longer than the posted receive. */
     TOO_LONG,
+    /** The memory of the posted receive is out of reach: its region or arena was closed. */
+    LOCAL_FAULT,
     /** Contradicts what came before, or asks for what the lease does not allow. */
     INVALID
 }

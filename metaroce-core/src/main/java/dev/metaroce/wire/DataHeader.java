@@ -25,7 +25,9 @@ package dev.metaroce.wire;
  *  48 |                           SegLength                           |  READ_REQ
  *     +---------------------------------------------------------------+
  *  32 |                            RecvSeq                            |  RQETH: SEND,
- *     +---------------------------------------------------------------+  SEND_IMM
+ *     +---------------------------------------------------------------+  SEND_IMM, SEND_INV
+ *  36 |                             RKey                              |  SEND_INV
+ *     +---------------------------------------------------------------+
  *  32 |                              VA                               |  AtomicETH:
  *     |                                                               |  CMP_SWAP,
  *     +---------------------------------------------------------------+  FETCH_ADD
@@ -75,6 +77,7 @@ public final class DataHeader {
     static final int SEG_LENGTH_AT = 48;
     static final int SWAP_OR_ADD_AT = 44;
     static final int COMPARE_AT = 52;
+    static final int INVALIDATE_AT = 36;
 
     private DataHeader() {}
 
@@ -118,7 +121,7 @@ public final class DataHeader {
         return m.i32(at + WRITE_RECV_SEQ_AT);
     }
 
-    /** SEND, SEND_IMM: number of the posted receive that the message takes. */
+    /** SEND, SEND_IMM, SEND_INV: number of the posted receive that the message takes. */
     public static int sendRecvSeq(PacketMemory m, int at) {
         return m.i32(at + SEND_RECV_SEQ_AT);
     }
@@ -136,6 +139,16 @@ public final class DataHeader {
     /** CMP_SWAP: the value that must be there; FETCH_ADD: 0. */
     public static long compare(PacketMemory m, int at) {
         return m.i64(at + COMPARE_AT);
+    }
+
+    /** SEND_INV: key of the region whose remote rights end. */
+    public static int invalidatedKey(PacketMemory m, int at) {
+        return m.i32(at + INVALIDATE_AT);
+    }
+
+    /** Number of the posted receive that the message takes; WRITE: 0. */
+    public static int recvSeq(PacketMemory m, int at, Opcode opcode) {
+        return opcode.hasReth() ? writeRecvSeq(m, at) : sendRecvSeq(m, at);
     }
 
     /** The immediate of a packet whose flag IMM is set. */
@@ -193,9 +206,14 @@ public final class DataHeader {
         m.put64(at + COMPARE_AT, compare);
     }
 
-    /** Writes the RQETH of a SEND or SEND_IMM, 4 bytes. */
+    /** Writes the RQETH of a SEND, SEND_IMM or SEND_INV, 4 bytes. */
     public static void encodeRecvSeq(PacketMemory m, int at, int recvSeq) {
         m.put32(at + SEND_RECV_SEQ_AT, recvSeq);
+    }
+
+    /** SEND_INV: writes the key to invalidate, 4 bytes. */
+    public static void encodeInvalidatedKey(PacketMemory m, int at, int rkey) {
+        m.put32(at + INVALIDATE_AT, rkey);
     }
 
     /** Writes the immediate, 4 bytes; flag IMM is the caller's to set. */

@@ -91,6 +91,7 @@ public sealed interface PacketView {
     /**
      * Part of a message. Fields that the operation does not have are 0.
      *
+     * @param rkey key of the region to write, or of the one to invalidate
      * @param immediate the immediate, when the packet carries one
      * @param payloadBytes bytes that it carries, or in a READ_REQ asks for
      */
@@ -124,12 +125,19 @@ public sealed interface PacketView {
                     DataHeader.slot(m, at),
                     DataHeader.attempt(m, at),
                     op.hasReth() ? DataHeader.va(m, at) : 0,
-                    op.hasReth() ? DataHeader.rkey(m, at) : 0,
-                    op.hasReth() ? DataHeader.writeRecvSeq(m, at) : DataHeader.sendRecvSeq(m, at),
+                    rkey(op, m, at),
+                    DataHeader.recvSeq(m, at, op),
                     imm ? OptionalInt.of(DataHeader.immediate(m, at, op)) : OptionalInt.empty(),
                     op == Opcode.READ_REQ
                             ? (int) DataHeader.segLength(m, at)
                             : DataHeader.payloadBytes(m, at, bytes));
+        }
+
+        private static int rkey(Opcode op, PacketMemory m, int at) {
+            if (op.invalidates()) {
+                return DataHeader.invalidatedKey(m, at);
+            }
+            return op.hasReth() ? DataHeader.rkey(m, at) : 0;
         }
 
         @Override
@@ -161,6 +169,9 @@ public sealed interface PacketView {
             }
             if (opcode.consumesReceive()) {
                 text.append(" recv ").append(Integer.toUnsignedString(recvSeq));
+            }
+            if (opcode.invalidates()) {
+                text.append(" invalidates ").append(hex(rkey));
             }
             immediate.ifPresent(value -> text.append(" imm ").append(hex(value)));
             return text.append(common.flagWords()).toString();

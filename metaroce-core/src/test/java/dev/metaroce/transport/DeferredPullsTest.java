@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.metaroce.event.EventSink;
 import dev.metaroce.ring.CompletionRing;
+import dev.metaroce.ring.Reservation;
 import dev.metaroce.util.Rng;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.Opcode;
@@ -22,8 +23,9 @@ class DeferredPullsTest {
     private final PullRequest request = new PullRequest();
 
     private Stream newStream() {
-        CompletionRing ring = new CompletionRing(16);
-        return connection.addStream(1, ring, ring, 4, 4);
+        Reservation room = new CompletionRing(16).reserve(4);
+        return connection.addStream(
+                new StreamSettings(1, room, room, 4, 4, 1, 1, 0, false, 0, 200));
     }
 
     private PullRequest read(int msn, int psn) {
@@ -50,7 +52,7 @@ class DeferredPullsTest {
                         device,
                         contexts,
                         new ReceiverShares(limits, contexts),
-                        new CidPool(1, 1, 1, 1, limits.policy(), 0));
+                        new CidPool(1, 1, 1, 1, limits.policy()));
         PullServer server = new PullServer(device, contexts, acks);
         for (int i = 0; i < MOST; i++) {
             assertThat(server.check(stream, read(1, i))).isEqualTo(Verdict.ACCEPTED);

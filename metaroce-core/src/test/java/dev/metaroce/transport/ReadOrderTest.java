@@ -10,6 +10,7 @@ import dev.metaroce.testing.RawPacket;
 import dev.metaroce.testing.Reader;
 import dev.metaroce.testing.Seeded;
 import dev.metaroce.util.Rng;
+import dev.metaroce.verbs.SendRequest;
 import dev.metaroce.wire.Opcode;
 import dev.metaroce.wire.Profile;
 
@@ -171,5 +172,76 @@ class ReadOrderTest {
                 },
                 SECOND);
         assertThat(open[1]).isLessThanOrEqualTo(40_000).isGreaterThan(20_000);
+    }
+
+    @ParameterizedTest
+    @EnumSource(Profile.class)
+    @DisplayName("MR-4.8-1: what has a fence is begun when all READs and atomics before are done")
+    void fence(Profile profile) {
+        Pair pair = new Pair(7, Profiles.only(profile).quotaBytes(1 << 13).build(), 1, 1 << 16);
+        pair.connect();
+        pair.serverEnd.fill(pair.lab.rng("data"));
+        byte[] before =
+                pair.serverEnd.region.segment().toArray(ValueLayout.JAVA_BYTE);
+        Reader reader = new Reader(pair, 1 << 17);
+        // All replies come late, so that a WRITE without a fence would be there first.
+        pair.lab.addFault(
+                packet -> {
+                    packet.delayNs += packet.from == pair.server ? 200_000 : 0;
+                    return 1;
+                });
+        long va = pair.serverEnd.region.address();
+        int key = pair.serverEnd.region.rkey();
+        SendRequest request = new SendRequest();
+        reader.read(0, 1, 0, 1 << 16);
+        reader.add(0, 2, 1 << 16, 0, 0);
+        pair.clientEnd.region.segment().fill((byte) 0x77);
+        request.write(va, key).local(pair.clientEnd.region, 0, 1 << 16).fence(true).wrId(3);
+        Pair.must(3, pair.clientEnd.qp().post(request));
+        request.read(va, key).local(reader.local, (1 << 16) + 64, 64).fence(true).wrId(4);
+        Pair.must(4, pair.clientEnd.qp().post(request));
+        request.read(va, key).local(reader.local, (1 << 16) + 128, 64).fence(true).wrId(5);
+        Pair.must(5, pair.clientEnd.qp().post(request));
+        pair.expectSends(2, SECOND);
+        assertThat(pair.client.count(CounterId.DATA_SENT))
+                .as("packets of the READ and the atomic alone")
+                .isEqualTo(pair.client.count(CounterId.REPLIES_RECEIVED));
+
+        pair.expectSends(5, SECOND);
+        byte[] read =
+                reader.local.segment().asSlice(0, 1 << 16).toArray(ValueLayout.JAVA_BYTE);
+        assertThat(read).isEqualTo(before);
+        assertThat(reader.local.segment().get(ValueLayout.JAVA_BYTE, (1 << 16) + 64))
+                .isEqualTo((byte) 0x77);
+    }
+
+    @Test
+    @DisplayName("MR-3.2-9: a READ goes on after a lost lease, an atomic operation does not")
+    void lostLease() {
+        assertThat(outcomeAfterReset(false)).isEqualTo(WcStatus.SUCCESS);
+        assertThat(outcomeAfterReset(true)).isEqualTo(WcStatus.RETRY_EXCEEDED_ERROR);
+    }
+
+    private static WcStatus outcomeAfterReset(boolean atomic) {
+        DeviceLimits limits = DeviceLimits.defaults().toBuilder().silenceNs(20 * MS).build();
+        Pair pair = new Pair(8, limits, 1, 1 << 16).connect();
+        pair.serverEnd.fill(pair.lab.rng("data"));
+        Reader reader = new Reader(pair, 1 << 16);
+        boolean[] cut = {false};
+        pair.lab.addFault(packet -> cut[0] ? 0 : 1);
+        // Something is accepted under the lease, so that its end is no secret of the target.
+        reader.read(0, 1, 0, 8);
+        pair.expectSends(1, SECOND);
+        if (atomic) {
+            reader.add(0, 2, 0, 0, 1);
+        } else {
+            reader.read(0, 2, 0, 1 << 16);
+        }
+        pair.lab.step();
+        cut[0] = true;
+        pair.lab.advance(300 * MS);
+        cut[0] = false;
+        assertThat(pair.server.count(CounterId.EXPIRED)).isEqualTo(1);
+        return reader.outcome();
     }
 }
