@@ -100,6 +100,7 @@ final class PathTimers {
         //= MR-4.3-3
         path.state.onTimeout(nowNs);
         path.probeWanted = true;
+        path.askAgain();
         if (path.state.timeouts() > 1) {
             device.counters.increment(CounterId.RTO_FIRED);
             path.state.congestion().onTimeout(nowNs);
