@@ -176,6 +176,7 @@ final class LeaseClient {
         c.askedInVain = false;
         c.reclaimed = false;
         c.heardNs = nowNs;
+        c.peerSilent = false;
         c.leased(grant.cid, mtu, grant.paths, profile);
         if (!c.established) {
             c.established = true;
@@ -549,7 +550,7 @@ final class LeaseClient {
                         !fromDialer);
         //= MR-3.6-4
         if (c != null && source.sameHost(c.peer)) {
-            end(nowNs, c, ConnectionState.CLOSED, WcStatus.WR_FLUSH_ERROR);
+            endByPeer(nowNs, c);
         }
         //= MR-3.6-2
         device.send(
@@ -561,6 +562,15 @@ final class LeaseClient {
                 0,
                 0,
                 0);
+    }
+
+    /** A peer that ends the connection while this process stands still has lost patience. */
+    private void endByPeer(long nowNs, TransportConnection c) {
+        if (device.wasPausedFor(nowNs, limits.giveUpNs() / 2)) {
+            fail(nowNs, c, "the peer ended the connection");
+        } else {
+            end(nowNs, c, ConnectionState.CLOSED, WcStatus.WR_FLUSH_ERROR);
+        }
     }
 
     void onDisconnectAck(long nowNs, PacketMemory m, int at) {
@@ -578,7 +588,7 @@ final class LeaseClient {
         }
         device.counters.increment(CounterId.CONNECTIONS_FAILED);
         device.event(nowNs, EventId.CONNECTION_FAILED, c.index, 0, 0);
-        c.failure(c + ": " + why + c.progressText(nowNs));
+        c.failure(c + ": " + why + device.pauseText(nowNs) + c.progressText(nowNs));
         // A peer that accepted and had no context to grant knows of the connection too.
         //= MR-3.6-10
         sayGoodbye(c);
@@ -613,7 +623,7 @@ final class LeaseClient {
         int timer = DeviceState.timer(c.index, DeviceState.CONNECTION_TIMER);
         TxLease lease = c.lease;
         switch (c.leaseState) {
-            case IDLE -> device.timers.cancel(timer);
+            case IDLE -> connections.armIdle(c);
             case REQUESTED, QUEUED, WAITING, RELEASING, DISCONNECTING ->
                     device.timers.set(timer, c.retryNs);
             case OPEN, DRAINING -> {
@@ -626,7 +636,7 @@ final class LeaseClient {
 
     void onTimer(long nowNs, TransportConnection c) {
         switch (c.leaseState) {
-            case IDLE -> {}
+            case IDLE -> connections.failSilent(c);
             case REQUESTED, QUEUED -> {
                 if (nowNs - c.heardNs >= limits.giveUpNs()) {
                     fail(nowNs, c, "no answer: is the peer running and its UDP port open?");

@@ -202,6 +202,7 @@ final class LeaseServer {
             }
             known.peer = source;
             known.peerHeardNs = nowNs;
+            known.peerSilent = false;
             return known;
         }
         //= MR-3.6-1
@@ -497,9 +498,14 @@ final class LeaseServer {
     }
 
     private void expire(long nowNs, int cid, CounterId why) {
+        TransportConnection connection = contexts.connection(cid);
+        boolean silent = contexts.silenceNs(cid, nowNs) >= 2 * limits.silenceNs();
         device.counters.increment(why);
         device.event(nowNs, EventId.CID_EXPIRED, contexts.holderPort(cid), cid, pool.epoch(cid));
         free(nowNs, cid, false);
+        if (silent && connection != null) {
+            connections.noteSilent(connection);
+        }
     }
 
     /** Grants to the head of the line as long as a slot is free. */
