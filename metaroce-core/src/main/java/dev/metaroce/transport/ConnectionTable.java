@@ -82,6 +82,18 @@ final class ConnectionTable {
         }
     }
 
+    /**
+     * A peer speaks of a lease that it lost by silence, with the nonce of its request: it lives.
+     */
+    void heardAgain(long nonce, NetAddress source) {
+        for (int i = 0; i < device.connectionSlots(); i++) {
+            TransportConnection c = device.connection(i);
+            if (c != null && c.peerSilent && c.rxNonce == nonce && source.sameHost(c.peer)) {
+                c.peerSilent = false;
+            }
+        }
+    }
+
     /** The timer of a connection without a lease: it runs only while its peer may be dead. */
     void armIdle(TransportConnection c) {
         int timer = DeviceState.timer(c.index, DeviceState.CONNECTION_TIMER);

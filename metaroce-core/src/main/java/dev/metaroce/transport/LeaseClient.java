@@ -639,7 +639,7 @@ final class LeaseClient {
             case IDLE -> connections.failSilent(c);
             case REQUESTED, QUEUED -> {
                 if (nowNs - c.heardNs >= limits.giveUpNs()) {
-                    fail(nowNs, c, "no answer: is the peer running and its UDP port open?");
+                    fail(nowNs, c, PathTimers.whyNoAnswer(c));
                 } else {
                     sendRequest(nowNs, c);
                 }

@@ -434,6 +434,7 @@ final class LeaseServer {
         if (connection == null) {
             //= MR-3.3-3
             sendReleaseAck(source, m, at, nonce, token);
+            connections.heardAgain(nonce, source);
             return;
         }
         //= MR-3.3-6
@@ -629,7 +630,9 @@ final class LeaseServer {
         int token = CommonHeader.ctx(m, at);
         int cid = CommonHeader.cid(token);
         TransportConnection connection = holder(token);
-        if (connection != null && source.sameHost(connection.peer)) {
+        if (connection == null) {
+            connections.heardAgain(ControlMessage.nonce(m, at), source);
+        } else if (source.sameHost(connection.peer)) {
             heard(nowNs, cid);
         }
     }

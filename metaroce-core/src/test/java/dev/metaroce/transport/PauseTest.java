@@ -49,6 +49,26 @@ class PauseTest {
         assertThat(pair.server.count(CounterId.CONNECTIONS_FAILED)).isZero();
     }
 
+    /** A holder with nothing to send answers what waits in its socket, though the lease is lost. */
+    @ParameterizedTest
+    @ValueSource(longs = {10, 60_000})
+    @DisplayName("J01: an idle peer that was stopped for longer than it may be silent lives on")
+    void j01AnIdlePeerIsNotTakenForDead(long lingerMs) {
+        DeviceLimits limits = DeviceLimits.defaults().toBuilder().lingerNs(lingerMs * MS).build();
+        Pair pair = new Pair(2, limits, DeviceLimits.defaults(), 1, 1 << 16).connect();
+        pair.write(0, 1, 0, 4096);
+        pair.expectSends(1, SECOND);
+        pair.client.stop();
+        pair.lab.advance(2 * DeviceLimits.defaults().silenceNs() + SECOND);
+        assertThat(pair.server.device.contextsInUse()).isZero();
+        pair.client.goOn();
+        pair.lab.advance(4 * GIVE_UP_NS);
+
+        assertThat(pair.serverEnd.connection.state()).isEqualTo(ConnectionState.OPEN);
+        pair.write(0, 2, 0, 4096);
+        pair.expectSends(2, SECOND);
+    }
+
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     @DisplayName("J01: after three times the give-up time both ends fail, and the pause is named")
