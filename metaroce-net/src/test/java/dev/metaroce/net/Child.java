@@ -128,9 +128,13 @@ final class Child implements AutoCloseable {
     }
 
     /** Signal 9, and waits until the process is gone with its sockets. */
-    @Override
-    public void close() {
+    void kill() {
         process.destroyForcibly();
         process.onExit().join();
+    }
+
+    @Override
+    public void close() {
+        kill();
     }
 }

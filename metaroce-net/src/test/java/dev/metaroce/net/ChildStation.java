@@ -18,7 +18,7 @@ import java.util.Locale;
  * <pre>
  * serve PORT                 "port N"; for each line read one "sum CRC32C"; "failed WHY" for each
  *                            connection that failed
- * hold COUNT PORT            COUNT endpoints that write once and keep their contexts: "holding"
+ * hold COUNT PORT            COUNT endpoints that write on and on: "holding" when all did once
  * send PORT                  writes on and on: "sending", for each line read "resent N";
  *                            after a failure "failed WHY", dials again, and "again"
  * storm COUNT PORT           COUNT endpoints dial at once when a line is read: "served MS..."
@@ -39,7 +39,7 @@ final class ChildStation {
         InetSocketAddress peer = new InetSocketAddress("127.0.0.1", last);
         switch (arguments[1]) {
             case "serve" -> serve(last, limits);
-            case "hold" -> hold(many(Integer.parseInt(arguments[2]), holding(limits)), peer);
+            case "hold" -> hold(many(Integer.parseInt(arguments[2]), limits), peer);
             case "send" -> send(peer, limits);
             case "storm" -> storm(many(Integer.parseInt(arguments[2]), limits), peer);
             default -> throw new IllegalArgumentException(arguments[1]);
@@ -54,13 +54,9 @@ final class ChildStation {
                 .build();
     }
 
-    private static DeviceLimits holding(DeviceLimits limits) {
-        return limits.toBuilder().lingerNs(600_000_000_000L).build();
-    }
-
     private static void serve(int port, DeviceLimits limits) {
         Station station = new Station(port, DriveMode.THREAD, limits, BYTES);
-        onEachLine(() -> say("sum %d", station.checksum()));
+        onEachLine(() -> say("sum %d", Station.checksum(station.incoming())));
         say("port %d", station.address().getPort());
         while (true) {
             Until.holds(() -> station.accepted.stream().anyMatch(ChildStation::isFailed));
@@ -119,7 +115,7 @@ final class ChildStation {
                 Station.Call call = calls.get(i);
                 stations.get(i).device.rdma().progress();
                 call.poll();
-                if (call.posted == 0) {
+                if (call.posted == call.completed) {
                     call.write(64);
                 }
                 held += call.completed > 0 ? 1 : 0;

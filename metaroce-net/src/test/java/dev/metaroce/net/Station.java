@@ -13,6 +13,7 @@ import dev.metaroce.verbs.ProtectionDomain;
 import dev.metaroce.verbs.QueuePair;
 
 import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.util.List;
@@ -20,8 +21,9 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.zip.CRC32C;
 
 /**
- * An endpoint on loopback that serves and dials, with one region: whoever dials it learns where to
- * write. Used by tests and by the processes they start.
+ * An endpoint on loopback that serves and dials, with one region: it writes from the first half,
+ * and whoever dials it learns to write to the second. Used by tests and by the processes they
+ * start.
  */
 final class Station implements AutoCloseable {
     static final long SERVICE = 21;
@@ -33,9 +35,9 @@ final class Station implements AutoCloseable {
     /** The connections that others dialled, in their order. */
     final List<Connection> accepted = new CopyOnWriteArrayList<>();
 
-    private final ProtectionDomain domain;
+    final ProtectionDomain domain;
 
-    /** A connection to another station, for writes to the start of its region. */
+    /** A connection to another station, for writes to the half of its region that is for them. */
     static final class Call {
         final Connection connection;
         private final Station from;
@@ -93,7 +95,10 @@ final class Station implements AutoCloseable {
         }
     }
 
-    Station(int port, DriveMode mode, DeviceLimits limits, int regionBytes) {
+    /**
+     * @param bytes of each half of the region
+     */
+    Station(int port, DriveMode mode, DeviceLimits limits, int bytes) {
         device =
                 UdpDevice.open(
                         DeviceOptions.builder()
@@ -103,7 +108,7 @@ final class Station implements AutoCloseable {
                                 .driveMode(mode)
                                 .build());
         domain = device.rdma().allocProtectionDomain();
-        region = domain.register(Arena.ofAuto().allocate(regionBytes, 64), Access.ALL);
+        region = domain.register(Arena.ofAuto().allocate(2L * bytes, 64), Access.ALL);
         device.rdma()
                 .listen(
                         SERVICE,
@@ -112,7 +117,7 @@ final class Station implements AutoCloseable {
                             connection.createQueuePair(domain, none, none, 1, 1);
                             accepted.add(connection);
                             return ByteBuffer.allocate(12)
-                                    .putLong(region.address())
+                                    .putLong(region.address() + bytes)
                                     .putInt(region.rkey())
                                     .array();
                         });
@@ -126,10 +131,19 @@ final class Station implements AutoCloseable {
         return new Call(this, to);
     }
 
-    /** A number for what is in the region. */
-    long checksum() {
+    /** What it writes to others. */
+    MemorySegment outgoing() {
+        return region.segment().asSlice(0, region.length() / 2);
+    }
+
+    /** What others wrote. */
+    MemorySegment incoming() {
+        return region.segment().asSlice(region.length() / 2);
+    }
+
+    static long checksum(MemorySegment memory) {
         CRC32C sum = new CRC32C();
-        sum.update(region.segment().asByteBuffer());
+        sum.update(memory.asByteBuffer());
         return sum.getValue();
     }
 
