@@ -453,6 +453,28 @@ class LifeCycleCasesTest {
         return bytes;
     }
 
+    /** The time-out of a connect is the give-up time. */
+    @Test
+    @DisplayName("C12: a connect to nobody ends at its time-out, one to a late server succeeds")
+    void c12NobodyAnswers() {
+        DeviceLimits limits = DEFAULTS.toBuilder().giveUpNs(2 * SECOND).build();
+        Lab lab = new Lab(12);
+        Lab.Node client = lab.add(limits);
+        NetAddress nobody = NetAddress.ofIpv4(0x0A00_0001, 50_791);
+        Connection hopeless = client.device.connect(nobody, 1, new byte[0]);
+        long start = lab.nowNs();
+        lab.expect("the end", () -> hopeless.state() == ConnectionState.FAILED, 4 * SECOND);
+
+        assertThat(lab.nowNs() - start).isBetween(16 * SECOND / 10, 24 * SECOND / 10);
+        assertThat(hopeless.failure()).contains(nobody.toString()).contains("no answer");
+        Connection early = client.device.connect(nobody, 1, new byte[0]);
+        lab.advance(SECOND);
+        Lab.Node server = lab.add(limits);
+        assertThat(server.address).isEqualTo(nobody);
+        server.device.listen(1, (accepted, data) -> new byte[0]);
+        lab.expect("the late server", () -> early.state() == ConnectionState.OPEN, SECOND);
+    }
+
     @Test
     void aSilentHolderIsAskedMoreThanOnceBeforeItsContextIsTaken() {
         DeviceLimits patient = DEFAULTS.toBuilder().lingerNs(1_000 * SECOND).build();
