@@ -84,11 +84,15 @@ final class LeaseReturns {
             return;
         }
         sendReleaseAck(source, m, at, nonce, token);
+        if (contexts.nonce(cid) != nonce) {
+            // A late one, about an earlier lease of this endpoint under the same token.
+            //= MR-3.3-14
+            return;
+        }
         device.counters.increment(CounterId.RELEASES);
         device.event(nowNs, EventId.CID_RELEASED, contexts.holderPort(cid), cid, pool.epoch(cid));
         //= MR-3.3-7
-        boolean complete = contexts.nonce(cid) == nonce && isComplete(cid, m, at);
-        free(nowNs, cid, complete);
+        free(nowNs, cid, isComplete(cid, m, at));
     }
 
     private boolean isComplete(int cid, PacketMemory m, int at) {
