@@ -175,6 +175,7 @@ final class Responder {
                 || (slot != DataHeader.NO_SLOT && !contexts.isMessageSlot(slot))) {
             return Verdict.INVALID;
         }
+        stream = s;
         if (opcode.consumesReceive()) {
             receiveSeq =
                     s.postedReceive(
@@ -185,7 +186,6 @@ final class Responder {
                 return Verdict.NOT_READY;
             }
         }
-        stream = s;
         if (opcode.hasReth()) {
             return checkRemoteAccess(s, m, at);
         }
@@ -268,7 +268,7 @@ final class Responder {
         long length = DataHeader.length(m, at);
         Opcode opcode = Stream.opcodeOf(CommonHeader.opcode(m, at));
         if (opcode.consumesReceive() && (CommonHeader.flags(m, at) & Flags.IMM) != 0) {
-            s.immediateArrived(receiveSeq, DataHeader.immediate(m, at, opcode));
+            s.filled().immediate(receiveSeq, DataHeader.immediate(m, at, opcode));
         }
         if (slot != DataHeader.NO_SLOT) {
             long counted = contexts.countMessage(cid, slot, s.id(), msn, payload);
@@ -278,10 +278,10 @@ final class Responder {
             contexts.closeMessage(cid, slot);
         }
         if (opcode.consumesReceive()) {
-            s.receiveFilled(receiveSeq, opcode, msn, length);
+            s.filled().fill(receiveSeq, opcode, msn, length);
             MemoryRegion target = invalidated;
             if (target != null) {
-                s.invalidates(receiveSeq, target);
+                s.filled().invalidates(receiveSeq, target);
             }
         }
         //= MR-4.2-4
@@ -340,7 +340,13 @@ final class Responder {
                 CommonHeader.psn(m, at),
                 message ? DataHeader.msn(m, at) : 0,
                 0,
-                code == NakCode.RECEIVER_NOT_READY ? AckBuilder.RETRY_AFTER_US : 0);
+                code == NakCode.RECEIVER_NOT_READY ? retryAfterUs() : 0);
+    }
+
+    /** What the queue pair without a receive tells; one that is not there yet has no say. */
+    private int retryAfterUs() {
+        Stream s = stream;
+        return s == null ? StreamSettings.DEFAULT_RNR_TIMER_US : s.settings().minRnrTimerUs();
     }
 
     void onProbe(long nowNs, PacketMemory m, int at, NetAddress source) {

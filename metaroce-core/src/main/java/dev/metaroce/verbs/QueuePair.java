@@ -88,6 +88,10 @@ public final class QueuePair implements AutoCloseable {
      */
     public PostResult post(ReceiveRequest request) {
         requireLive(stream.receiveRoom());
+        if (stream.sharesReceives()) {
+            throw new IllegalStateException(
+                    "the queue pair takes its receives from a shared queue: post them there");
+        }
         PostResult result = stream.receiveQueue().offer(request);
         // The engine looks for receives when messages come. A failed pair gets none any more.
         if (result == PostResult.OK && stream.missedFlush()) {
