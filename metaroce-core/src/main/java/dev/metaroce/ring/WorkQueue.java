@@ -223,7 +223,7 @@ public final class WorkQueue {
      */
     public PostResult offer(WorkRequest request) {
         //= MR-4.9-2
-        request.check(domain, maxSge, maxInline, receives);
+        request.check(domain, maxSge, maxInline);
         long t = tail;
         int flagBits = request.flags | impliedFlags;
         //= MR-4.9-4
@@ -255,7 +255,7 @@ public final class WorkQueue {
         if (request.has(INLINE) && length[at] > 0) {
             storeInline(at, request.inlineData);
         }
-        if ((request.compare | request.swap) != 0 || operands != null) {
+        if ((request.compare | request.swapOrAdd) != 0 || operands != null) {
             storeOperands(at, request);
         }
     }
@@ -295,7 +295,7 @@ public final class WorkQueue {
             operands = area;
         }
         area[2 * at] = request.compare;
-        area[2 * at + 1] = request.swap;
+        area[2 * at + 1] = request.swapOrAdd;
     }
 
     /**
@@ -407,14 +407,14 @@ public final class WorkQueue {
         return immediate[index(sequence)];
     }
 
-    /** Operand of an atomic: what to compare with, or what to add. */
+    /** Operand of a compare-and-swap: the value that must be there. */
     public long compare(long sequence) {
         long[] area = operands;
         return area == null ? 0 : area[2 * index(sequence)];
     }
 
-    /** Operand of a compare-and-swap: the new value. */
-    public long swap(long sequence) {
+    /** Operand of an atomic: what to store or to add. */
+    public long swapOrAdd(long sequence) {
         long[] area = operands;
         return area == null ? 0 : area[2 * index(sequence) + 1];
     }

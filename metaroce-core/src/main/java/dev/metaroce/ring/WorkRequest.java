@@ -32,11 +32,17 @@ public abstract class WorkRequest {
     /** The immediate, or the key to invalidate. */
     protected int immediate;
 
-    /** Operand of an atomic: what to compare with, or what to add. */
+    /** True when payload is to be stored in the local memory. */
+    protected boolean stores;
+
+    /** True for a request that stores one 64-bit value. */
+    protected boolean atomic;
+
+    /** Operand of a compare-and-swap: the value that must be there. */
     protected long compare;
 
-    /** Operand of a compare-and-swap: the new value. */
-    protected long swap;
+    /** Operand of an atomic: what to store or to add. */
+    protected long swapOrAdd;
 
     /** Payload to be copied at the post; meaningful with flag INLINE. */
     protected MemorySegment inlineData = MemorySegment.NULL;
@@ -103,10 +109,9 @@ public abstract class WorkRequest {
     /**
      * Checks all that can be known before anything is sent.
      *
-     * @param receives true when payload is to be placed here
      * @throws IllegalArgumentException naming what is wrong, its value and the limit
      */
-    final void check(int domain, int maxSge, int maxInline, boolean receives) {
+    final void check(int domain, int maxSge, int maxInline) {
         if (has(WorkQueue.INLINE)) {
             checkInline(maxInline);
             return;
@@ -117,20 +122,28 @@ public abstract class WorkRequest {
                             + pieces
                             + " pieces: the queue takes at most "
                             + maxSge
-                            + (receives ? " (maxReceiveSge)" : " (maxSendSge)"));
+                            + (operation == 0 ? " (maxReceiveSge)" : " (maxSendSge)"));
         }
         long bytes = 0;
         for (int i = 0; i < pieces; i++) {
-            checkPiece(i, domain, receives);
+            checkPiece(i, domain);
             bytes += length[i];
             if (bytes > MAX_MESSAGE_BYTES) {
                 throw tooLong(bytes);
             }
         }
+        if (atomic && bytes != Long.BYTES) {
+            throw new IllegalArgumentException(
+                    "local memory of " + bytes + " bytes for an atomic request: it takes 8");
+        }
     }
 
     private void checkInline(int maxInline) {
         long bytes = inlineData.byteSize();
+        if (stores) {
+            throw new IllegalArgumentException(
+                    "inline payload for a request that stores what comes: give it local memory");
+        }
         if (bytes > maxInline) {
             throw new IllegalArgumentException(
                     "inline payload of "
@@ -149,7 +162,7 @@ public abstract class WorkRequest {
                 "length " + bytes + " is not in 0.." + MAX_MESSAGE_BYTES);
     }
 
-    private void checkPiece(int piece, int domain, boolean receives) {
+    private void checkPiece(int piece, int domain) {
         MemoryRegion local = region[piece];
         long from = offset[piece];
         long bytes = length[piece];
@@ -182,9 +195,11 @@ public abstract class WorkRequest {
                             + domain
                             + ": register it in the queue pair's");
         }
-        if (receives && (local.access() & Access.LOCAL_WRITE) == 0) {
+        if (stores && (local.access() & Access.LOCAL_WRITE) == 0) {
             throw new IllegalArgumentException(
-                    local + " is not writable here: register it with LOCAL_WRITE to receive");
+                    local
+                            + " is not writable here: register it with LOCAL_WRITE, what comes is"
+                            + " stored in it");
         }
         if (local.isVirtual() && pieces > 1) {
             throw new IllegalArgumentException(

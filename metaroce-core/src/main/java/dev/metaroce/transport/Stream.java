@@ -2,7 +2,6 @@ package dev.metaroce.transport;
 
 import dev.metaroce.ring.CompletionRing;
 import dev.metaroce.ring.DoorbellList;
-import dev.metaroce.ring.Reservation;
 import dev.metaroce.ring.SharedReceives;
 import dev.metaroce.ring.WcOpcode;
 import dev.metaroce.ring.WcStatus;
@@ -68,10 +67,17 @@ public final class Stream extends ReadyList.Item<Stream> {
     private long refusedSeq = NONE;
     private WcStatus refusedStatus = WcStatus.SUCCESS;
     private int nextMsn;
-    private int oldestMsn;
-    private final long[] finishedMsn = new long[WindowBitmap.WORDS];
+
+    /** The oldest message that is not known to have arrived whole, and which after it are. */
+    private int missingMsn;
+
+    private final long[] arrivedMsn = new long[WindowBitmap.WORDS];
     private int nextRecvSeq;
     private int txLease;
+
+    /** READs and atomics begun and not finished. */
+    private int openPulls;
+
     private final int[] pendingPackets;
     private final int[] recvSeq;
     private final byte[] progress;
@@ -105,6 +111,10 @@ public final class Stream extends ReadyList.Item<Stream> {
     private long spoiltSeq = NONE;
     private int spoiltMsn;
     private WcStatus spoiltStatus = WcStatus.SUCCESS;
+
+    /** First of the READs and atomics that came before their turn, for {@link DeferredPulls}. */
+    int deferredPulls = DeferredPulls.NONE;
+
     private final FilledReceives filled;
 
     Stream(int id, TransportConnection connection, StreamSettings settings) {
@@ -182,23 +192,8 @@ public final class Stream extends ReadyList.Item<Stream> {
         return settings.domain();
     }
 
-    StreamSettings settings() {
+    public StreamSettings settings() {
         return settings;
-    }
-
-    /** Room for the completions of sends. */
-    public Reservation sendRoom() {
-        return settings.send();
-    }
-
-    /** Room for the completions of receives. */
-    public Reservation receiveRoom() {
-        return settings.receive();
-    }
-
-    /** True when the receive queue is filled from a shared one. */
-    public boolean sharesReceives() {
-        return settings.shared() != null;
     }
 
     /** Posting thread: the queue pair is to end, at the next ring of the bell. */
@@ -234,8 +229,8 @@ public final class Stream extends ReadyList.Item<Stream> {
         if (txLease != lease) {
             txLease = lease;
             nextMsn = 0;
-            oldestMsn = 0;
-            WindowBitmap.clear(finishedMsn, 0);
+            missingMsn = 0;
+            WindowBitmap.clear(arrivedMsn, 0);
             nextRecvSeq = 0;
         }
     }
@@ -255,13 +250,39 @@ public final class Stream extends ReadyList.Item<Stream> {
         //= MR-4.2-3
         return newMessages
                 && sendSeq < end()
-                && (txLease != lease.number || nextMsn - oldestMsn < MESSAGE_WINDOW)
-                && (lease.messages.hasRoom() || nextMessageBytes(lease) <= lease.mtu);
+                && (txLease != lease.number || nextMsn - missingMsn < MESSAGE_WINDOW)
+                && (lease.messages.hasRoom() || !needsSlot(lease))
+                && !isFencedOff();
+    }
+
+    /** True when the next message takes one of the lease's message slots. */
+    private boolean needsSlot(TxLease lease) {
+        return nextMessageBytes(lease) > lease.mtu || opcode(sendSeq).isAtomic();
+    }
+
+    private boolean isFencedOff() {
+        //= MR-4.8-1
+        return sendOffset == 0 && openPulls > 0 && sendQueue.fenced(sendSeq);
     }
 
     /** True when anything posted is not yet fully sent. */
     boolean hasUnsent() {
         return !error && sendSeq < end();
+    }
+
+    /**
+     * Bytes posted and not yet sent, at most {@code most}; as many when there are more requests
+     * than may be unfinished at once.
+     */
+    long unsentBytes(long most) {
+        long bytes = -sendOffset;
+        for (long seq = sendSeq; hasUnsent() && seq < end(); seq++) {
+            bytes += sendQueue.length(seq);
+            if (bytes >= most || seq - sendSeq == MESSAGE_WINDOW) {
+                return most;
+            }
+        }
+        return Math.max(0, bytes);
     }
 
     /** The request before which to stop. */
@@ -289,7 +310,7 @@ public final class Stream extends ReadyList.Item<Stream> {
         return sendOffset;
     }
 
-    /** Bytes of the message that comes next: a WRITE longer than the quota is several. */
+    /** Bytes of the message that comes next: a WRITE or READ longer than the quota is several. */
     long nextMessageBytes(TxLease lease) {
         long left = sendQueue.length(sendSeq) - sendOffset;
         return opcode(sendSeq).hasReth() ? lease.messageBytes(left) : left;
@@ -317,12 +338,13 @@ public final class Stream extends ReadyList.Item<Stream> {
         if (sendOffset == 0) {
             pendingPackets[at] = 0;
             progress[at] = OPEN;
+            openPulls += opcode(sendSeq).isPull() ? 1 : 0;
         }
         messageStart = sendOffset;
         long length = nextMessageBytes(lease);
         messageEnd = sendOffset + length;
         messageSlot =
-                length <= lease.mtu ? DataHeader.NO_SLOT : lease.messages.open(sendOffset, length);
+                needsSlot(lease) ? lease.messages.open(sendOffset, length) : DataHeader.NO_SLOT;
         //= MR-4.2-1
         nextMsn++;
         recvSeq[at] = wireOpcode(sendSeq, messageEnd).consumesReceive() ? nextRecvSeq++ : 0;
@@ -349,6 +371,21 @@ public final class Stream extends ReadyList.Item<Stream> {
         return true;
     }
 
+    /**
+     * The next message, whole and in one packet, went along with the request for a lease and was
+     * executed; it is the first of the stream in this lease.
+     */
+    void finishEarly(int lease) {
+        enterLease(lease);
+        int at = sendQueue.index(sendSeq);
+        pendingPackets[at] = 0;
+        nextRecvSeq += opcode(sendSeq).consumesReceive() ? 1 : 0;
+        messageArrived(nextMsn++);
+        progress[at] = DONE;
+        sendSeq++;
+        completeFinished();
+    }
+
     /** No message is being cut; the next one starts here. */
     private void cutFrom(long offset) {
         sendOffset = offset;
@@ -356,21 +393,26 @@ public final class Stream extends ReadyList.Item<Stream> {
         messageEnd = offset;
     }
 
-    /** All packets of a message were acknowledged. */
-    void messageFinished(int messageNumber) {
-        int ahead = messageNumber - oldestMsn;
+    /** All packets of a message are known to have arrived. */
+    void messageArrived(int messageNumber) {
+        int ahead = messageNumber - missingMsn;
         if (ahead > 0) {
-            WindowBitmap.set(finishedMsn, 0, ahead - 1);
+            WindowBitmap.set(arrivedMsn, 0, ahead - 1);
         } else {
-            oldestMsn += WindowBitmap.advance(finishedMsn, 0);
+            missingMsn += WindowBitmap.advance(arrivedMsn, 0);
         }
     }
 
-    /** True when every request on the way is a WRITE without immediate. */
+    /** True when the target is known to have every message before this one. */
+    boolean hasTurn(int messageNumber) {
+        return messageNumber - missingMsn <= 0;
+    }
+
+    /** True when every request on the way is a READ, or a WRITE without immediate. */
     boolean isRepeatable() {
         long end = sendOffset > 0 ? sendSeq + 1 : sendSeq;
         for (long seq = headSeq; seq < end; seq++) {
-            if (opcode(seq) != Opcode.WRITE) {
+            if (opcode(seq) != Opcode.WRITE && opcode(seq) != Opcode.READ_REQ) {
                 return false;
             }
         }
@@ -387,9 +429,11 @@ public final class Stream extends ReadyList.Item<Stream> {
         if (sendOffset > 0 && arrived) {
             // What was sent of it before this message is known to be there.
             cutFrom(messageStart);
+            openPulls = messageStart > 0 && opcode(sendSeq).isPull() ? 1 : 0;
         } else {
             sendSeq = headSeq;
             cutFrom(0);
+            openPulls = 0;
         }
     }
 
@@ -422,6 +466,7 @@ public final class Stream extends ReadyList.Item<Stream> {
             return false;
         }
         progress[at] = DONE;
+        openPulls -= opcode(seq).isPull() ? 1 : 0;
         return true;
     }
 
@@ -443,16 +488,24 @@ public final class Stream extends ReadyList.Item<Stream> {
         if (status == WcStatus.SUCCESS && !sendQueue.signaled(seq)) {
             return;
         }
-        Opcode opcode = opcode(seq);
         sendRing.push(
                 sendQueue,
                 seq,
                 sendQueue.wrId(seq),
                 status,
-                opcode.hasReth() ? WcOpcode.WRITE : WcOpcode.SEND,
+                completionOf(opcode(seq)),
                 status == WcStatus.SUCCESS ? sendQueue.length(seq) : 0,
                 0,
                 CompletionRing.Extra.NONE);
+    }
+
+    private static WcOpcode completionOf(Opcode opcode) {
+        return switch (opcode) {
+            case READ_REQ -> WcOpcode.READ;
+            case CMP_SWAP -> WcOpcode.COMPARE_SWAP;
+            case FETCH_ADD -> WcOpcode.FETCH_ADD;
+            default -> opcode.hasReth() ? WcOpcode.WRITE : WcOpcode.SEND;
+        };
     }
 
     /**
@@ -496,20 +549,20 @@ public final class Stream extends ReadyList.Item<Stream> {
         // Whoever posted before it could see the error is seen here, and the other way round.
         VarHandle.fullFence();
         cutFrom(0);
-        if (sendRoom().resume()) {
+        if (settings.send().resume()) {
             for (long tail = sendQueue.tail(); headSeq < tail; headSeq++) {
                 complete(headSeq, status);
                 status = WcStatus.WR_FLUSH_ERROR;
             }
         }
         sendSeq = headSeq;
-        if (receiveRoom().resume()) {
+        if (settings.receive().resume()) {
             flushReceives(NONE);
         }
         if (ended) {
-            sendRoom().end();
+            settings.send().end();
             if (settings.shared() == null) {
-                receiveRoom().end();
+                settings.receive().end();
             }
         }
     }
@@ -548,6 +601,16 @@ public final class Stream extends ReadyList.Item<Stream> {
         int ahead = messageNumber - rxNextMsn;
         return ahead == 0
                 || (ahead > 0 && ahead < MESSAGE_WINDOW && !WindowBitmap.get(rxDone, 0, ahead - 1));
+    }
+
+    /** The oldest message that is not complete: READs and atomics of it are executed now. */
+    int turnMsn() {
+        return rxNextMsn;
+    }
+
+    /** How far this message is ahead of the oldest that is not complete: 0 has its turn now. */
+    int aheadOfTurn(int messageNumber) {
+        return messageNumber - rxNextMsn;
     }
 
     /**

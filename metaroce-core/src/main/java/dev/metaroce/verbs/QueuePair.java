@@ -70,7 +70,7 @@ public final class QueuePair implements AutoCloseable {
      * @throws IllegalStateException when the queue pair has ended
      */
     public PostResult post(SendRequest request) {
-        requireLive(stream.sendRoom());
+        requireLive(stream.settings().send());
         if (!request.hasOperation()) {
             throw new IllegalArgumentException(
                     "send request without an operation: say write, send or another first");
@@ -87,8 +87,8 @@ public final class QueuePair implements AutoCloseable {
      * Results and errors as for {@link #post(SendRequest)}.
      */
     public PostResult post(ReceiveRequest request) {
-        requireLive(stream.receiveRoom());
-        if (stream.sharesReceives()) {
+        requireLive(stream.settings().receive());
+        if (stream.settings().shared() != null) {
             throw new IllegalStateException(
                     "the queue pair takes its receives from a shared queue: post them there");
         }
@@ -180,6 +180,52 @@ public final class QueuePair implements AutoCloseable {
             int immediate,
             boolean signaled) {
         return post(aSend(wrId, local, offset, length, signaled).sendWithImmediate(immediate));
+    }
+
+    /** RDMA READ with a completion; a short form of {@link #post(SendRequest)}. */
+    public PostResult postRead(
+            long wrId, MemoryRegion local, long offset, long length, long remoteAddress, int rkey) {
+        return postRead(wrId, local, offset, length, remoteAddress, rkey, true);
+    }
+
+    /**
+     * RDMA READ: copies {@code length} bytes of the peer's memory to {@code local} at {@code
+     * offset}; see {@link SendRequest#read}.
+     *
+     * @param signaled false to get a completion only in case of an error
+     */
+    public PostResult postRead(
+            long wrId,
+            MemoryRegion local,
+            long offset,
+            long length,
+            long remoteAddress,
+            int rkey,
+            boolean signaled) {
+        return post(aSend(wrId, local, offset, length, signaled).read(remoteAddress, rkey));
+    }
+
+    /**
+     * Compare and swap; the old value goes to {@code local}: {@link SendRequest#compareAndSwap}.
+     */
+    public PostResult postCompareAndSwap(
+            long wrId,
+            MemoryRegion local,
+            long offset,
+            long remoteAddress,
+            int rkey,
+            long compare,
+            long swap) {
+        return post(
+                aSend(wrId, local, offset, Long.BYTES, true)
+                        .compareAndSwap(remoteAddress, rkey, compare, swap));
+    }
+
+    /** Fetch and add; the old value goes to {@code local}: {@link SendRequest#fetchAndAdd}. */
+    public PostResult postFetchAndAdd(
+            long wrId, MemoryRegion local, long offset, long remoteAddress, int rkey, long add) {
+        return post(
+                aSend(wrId, local, offset, Long.BYTES, true).fetchAndAdd(remoteAddress, rkey, add));
     }
 
     /**

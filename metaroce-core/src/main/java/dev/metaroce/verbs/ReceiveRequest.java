@@ -9,6 +9,10 @@ import dev.metaroce.ring.WorkRequest;
  * messages and WRITEs with immediate.
  */
 public final class ReceiveRequest extends WorkRequest {
+    public ReceiveRequest() {
+        stores = true;
+    }
+
     /** The caller's own number, returned by the completion. */
     public ReceiveRequest wrId(long id) {
         wrId = id;

@@ -52,8 +52,41 @@ public final class SendRequest extends WorkRequest {
         return operation(Opcode.SEND_INV, 0, 0, key);
     }
 
+    /**
+     * RDMA READ: copies memory of the peer to the local memory, which needs local write access. It
+     * sees what earlier requests of this queue pair did; the peer's application is not told.
+     */
+    public SendRequest read(long address, int key) {
+        return operation(Opcode.READ_REQ, address, key, 0);
+    }
+
+    /**
+     * Compare and swap: when the 64-bit value at {@code address} equals {@code expected}, {@code
+     * desired} takes its place, in one step for everyone. The value that was there is stored in the
+     * local memory, 8 bytes. Values are in the byte order of the machines they are on.
+     *
+     * @param address a multiple of 8 in a region of the peer with remote atomic access
+     */
+    public SendRequest compareAndSwap(long address, int key, long expected, long desired) {
+        compare = expected;
+        swapOrAdd = desired;
+        return operation(Opcode.CMP_SWAP, address, key, 0);
+    }
+
+    /**
+     * Fetch and add: adds {@code add}, modulo 2^64, to the 64-bit value at {@code address}. All
+     * else is as of {@link #compareAndSwap}.
+     */
+    public SendRequest fetchAndAdd(long address, int key, long add) {
+        compare = 0;
+        swapOrAdd = add;
+        return operation(Opcode.FETCH_ADD, address, key, 0);
+    }
+
     private SendRequest operation(Opcode opcode, long address, int key, int value) {
         operation = opcode.code();
+        stores = opcode.isPull();
+        atomic = opcode.isAtomic();
         remoteAddress = address;
         rkey = key;
         immediate = value;

@@ -49,10 +49,11 @@ class LargeMessageTest {
                                 .offer(new SendRequest().write(0, 0).local(region, 0, LARGEST)))
                 .isEqualTo(PostResult.OK);
         PacketMemory packet = new PacketMemory(64);
-        TxLease lease = new TxLease(1, NetAddress.ofIpv4(1, 1), 0);
+        PullBudget pulls = new PullBudget(DeviceLimits.defaults());
+        TxLease lease = new TxLease(1, NetAddress.ofIpv4(1, 1), 0, pulls);
         lease.number = 1;
         lease.open(NetAddress.ofIpv4(1, 1), 0, 0, 0, 1, true);
-        lease.start(0, mtu, 1, LARGEST);
+        lease.start(0, mtu, 1, LARGEST, 1);
         stream.begin(lease);
         long counted = 0;
         long packets = 0;
