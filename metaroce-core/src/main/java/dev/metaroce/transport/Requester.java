@@ -116,7 +116,7 @@ final class Requester {
         int sent = 0;
         for (int i = 0; i < lease.pathCount && sent < budget; i++) {
             TxPath path = lease.paths[i];
-            while (path.lostCount() > 0
+            while (mayResend(lease, path)
                     && path.state.freeWindow() > 0
                     && sent < budget
                     && sent < RUN_PACKETS
@@ -133,9 +133,15 @@ final class Requester {
         return sent;
     }
 
+    /** Profile S: while a packet asks for a receive, what is behind it would not be kept. */
+    private static boolean mayResend(TxLease lease, TxPath path) {
+        boolean held = !lease.selective && path.isHeldBack();
+        return path.lostCount() > 0 && (!held || path.status(path.una()) == TxPath.LOST);
+    }
+
     private int sendNew(
             long nowNs, TransportConnection c, TxLease lease, TxBatch batch, int budget) {
-        Stream stream = nextStream(nowNs, c, lease);
+        Stream stream = nextStream(c, lease);
         if (stream == null) {
             return 0;
         }
@@ -145,6 +151,9 @@ final class Requester {
             return 0;
         }
         TxPath path = lease.paths[choice];
+        if (!lease.selective && path.isHeldBack()) {
+            return 0;
+        }
         int run = Math.min(Math.min(budget, runMax), path.state.freeWindow());
         int sent = 0;
         //= MR-4.3-9
@@ -156,7 +165,7 @@ final class Requester {
                 && lease.admits(nextPayload(stream, lease))) {
             int psn = cutPacket(lease, path, stream);
             boolean answered = path.awaitsReply(psn);
-            stream = nextStream(nowNs, c, lease);
+            stream = nextStream(c, lease);
             boolean full =
                     path.state.freeWindow() == 1
                             || !path.hasPsn()
@@ -200,7 +209,7 @@ final class Requester {
     }
 
     /** The stream whose turn it is and that has a packet to send; drops those that have none. */
-    private @Nullable Stream nextStream(long nowNs, TransportConnection c, TxLease lease) {
+    private @Nullable Stream nextStream(TransportConnection c, TxLease lease) {
         boolean newMessages = c.leaseState == LeaseState.OPEN;
         if (turnPackets >= STREAM_TURN_PACKETS) {
             turnPackets = 0;
@@ -211,7 +220,7 @@ final class Requester {
             if (stream == null) {
                 return null;
             }
-            if (stream.hasWork(newMessages, lease, nowNs)) {
+            if (stream.hasWork(newMessages, lease)) {
                 if (mayAsk(c, lease, stream)) {
                     return stream;
                 }
