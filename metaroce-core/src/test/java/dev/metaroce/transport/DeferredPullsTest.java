@@ -23,7 +23,7 @@ class DeferredPullsTest {
     private final PullRequest request = new PullRequest();
 
     private Stream newStream() {
-        Reservation room = new CompletionRing(16).reserve(4);
+        Reservation room = new Reservation(new CompletionRing(16), 4);
         return connection.addStream(
                 new StreamSettings(1, room, room, 4, 4, 1, 1, 0, false, 0, 200));
     }
