@@ -209,7 +209,7 @@ final class Responder {
         int slot = DataHeader.slot(m, at);
         //= MR-2.3-11, MR-4.2-2
         if (payload > device.limits.payloadMtu()
-                || !s.isOpenMessage(DataHeader.msn(m, at))
+                || !s.received.isOpen(DataHeader.msn(m, at))
                 || (slot != DataHeader.NO_SLOT && !contexts.isMessageSlot(slot))) {
             return Verdict.INVALID;
         }
@@ -336,7 +336,7 @@ final class Responder {
         //= MR-4.2-4
         boolean ended = s.messageDone(msn);
         while (!ended && pulls.executeDeferred(s)) {
-            ended = s.messageDone(s.turnMsn());
+            ended = s.messageDone(s.received.oldest());
         }
         if (ended) {
             endOwnWork(cid, s);

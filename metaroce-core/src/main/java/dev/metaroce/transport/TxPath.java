@@ -453,7 +453,7 @@ final class TxPath {
         return status[at] == IN_FLIGHT
                 && pull[at] != 0
                 && asking != null
-                && asking.hasTurn(msn[at]);
+                && asking.sent.ahead(msn[at]) <= 0;
     }
 
     /** A packet in flight will not arrive. */
