@@ -125,6 +125,7 @@ final class Requester {
                     && batch.hasRoom(largestPacket(lease))) {
                 //= MR-4.3-2
                 int psn = path.takeLost();
+                lease.pace(nowNs, path.bytes(psn));
                 boolean ask = path.lostCount() == 0 || path.state.freeWindow() == 1;
                 emit(nowNs, lease, i, psn, ask ? Flags.RETX | Flags.ACK_REQ : Flags.RETX, batch);
                 sent++;
@@ -156,12 +157,14 @@ final class Requester {
                 && lease.admits(nextBytes(stream, lease))) {
             int psn = cutPacket(c, lease, path, stream);
             stream = nextStream(nowNs, c, lease);
+            int bytes = path.bytes(psn);
+            lease.pace(nowNs, bytes);
             boolean full =
-                    path.state.freeWindow() == 1
-                            || !path.hasPsn()
-                            || lease.isFullWith(path.bytes(psn));
+                    path.state.freeWindow() == 1 || !path.hasPsn() || lease.isFullWith(bytes);
             //= MR-4.2-9
             int flags = stream == null || full ? Flags.ACK_REQ : 0;
+            //= MR-5.6-6
+            flags |= stream != null && lease.isHeldBack(nowNs, bytes) ? Flags.MORE : 0;
             emit(nowNs, lease, choice, psn, flags, batch);
             sent++;
         }
@@ -248,9 +251,6 @@ final class Requester {
             }
         }
         path.onSent(psn, packetBytes, txTime, nowNs);
-        if (lease.rateBitsPerSecond() != Long.MAX_VALUE) {
-            lease.pacer.onSent(nowNs, path.bytes(psn), lease.rateBitsPerSecond());
-        }
     }
 
     private void emitSkip(
