@@ -1,11 +1,12 @@
 package dev.metaroce.bench;
 
 import dev.metaroce.ring.CompletionRing;
+import dev.metaroce.ring.PostResult;
 import dev.metaroce.ring.WcOpcode;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.ring.WorkCompletion;
 import dev.metaroce.ring.WorkQueue;
-import dev.metaroce.wire.Opcode;
+import dev.metaroce.verbs.SendRequest;
 
 import org.openjdk.jmh.annotations.Benchmark;
 
@@ -16,7 +17,8 @@ import org.openjdk.jmh.annotations.Benchmark;
 public class RingBenchmark extends HotPathBenchmark {
     private static final int DEPTH = 128;
 
-    private final WorkQueue queue = new WorkQueue(this, DEPTH);
+    private final WorkQueue queue = WorkQueue.sends(this, 0, DEPTH, 1, 0, false);
+    private final SendRequest request = new SendRequest().write(4096, 0xC0DE);
     private final CompletionRing completions = new CompletionRing(DEPTH);
     private final WorkCompletion completion = new WorkCompletion();
     private long sequence;
@@ -24,10 +26,16 @@ public class RingBenchmark extends HotPathBenchmark {
     @Benchmark
     public WorkCompletion postCompletePoll() {
         long id = sequence++;
-        boolean posted =
-                queue.offer(
-                        id, Opcode.WRITE.code(), WorkQueue.SIGNALED, null, 0, 64, 4096, 0xC0DE, 0);
-        completions.push(queue, id, queue.wrId(id), WcStatus.SUCCESS, WcOpcode.WRITE, 64, 0, false);
+        boolean posted = queue.offer(request.wrId(id)) == PostResult.OK;
+        completions.push(
+                queue,
+                id,
+                queue.wrId(id),
+                WcStatus.SUCCESS,
+                WcOpcode.WRITE,
+                64,
+                0,
+                CompletionRing.Extra.NONE);
         if (!posted || !completions.poll(completion)) {
             throw new IllegalStateException("the rings lost work request " + id);
         }

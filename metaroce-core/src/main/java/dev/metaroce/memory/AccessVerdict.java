@@ -6,7 +6,7 @@ package dev.metaroce.memory;
  */
 public enum AccessVerdict {
     OK,
-    /** No open region has this key. */
+    /** No open region has this key, or a peer invalidated it. */
     UNKNOWN_KEY,
     /** The range is not inside the region. */
     BOUNDS,

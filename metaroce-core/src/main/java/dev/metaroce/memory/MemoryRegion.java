@@ -5,6 +5,8 @@ import dev.metaroce.wire.PacketMemory;
 import org.jspecify.annotations.Nullable;
 
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 
 /**
@@ -20,6 +22,8 @@ import java.nio.ByteBuffer;
  * and packets are only sent from it by a port that gathers.
  */
 public final class MemoryRegion implements AutoCloseable {
+    private static final VarHandle VALUE = ValueLayout.JAVA_LONG.varHandle();
+
     private final RegionTable table;
     private final MemorySegment segment;
     private final long address;
@@ -30,6 +34,7 @@ public final class MemoryRegion implements AutoCloseable {
     private final boolean virtual;
     private final @Nullable ByteBuffer view;
     private volatile boolean open = true;
+    private volatile boolean revoked;
 
     /** A region of bytes. */
     MemoryRegion(RegionTable table, MemorySegment segment, int rkey, int access, int domain) {
@@ -95,6 +100,19 @@ public final class MemoryRegion implements AutoCloseable {
     /** False from the moment {@link #close} was called. */
     public boolean isOpen() {
         return open;
+    }
+
+    /**
+     * Takes the remote rights: the key never works again. The owner's device goes on using the
+     * region until it is closed. Engine thread, on behalf of a peer that had the key.
+     */
+    public void revoke() {
+        revoked = true;
+    }
+
+    /** True when a peer's SEND took the remote rights. */
+    public boolean isRevoked() {
+        return revoked;
     }
 
     /** What to tell a peer. */
@@ -194,6 +212,51 @@ public final class MemoryRegion implements AutoCloseable {
         } catch (IllegalStateException | WrongThreadException e) {
             return false;
         }
+    }
+
+    /**
+     * Adds to a 64-bit value, or swaps it, in one step for every thread of this process. Values are
+     * in the byte order of the machine. A virtual region gives 0 and keeps nothing.
+     *
+     * @param va virtual address of the value, a multiple of 8
+     * @param swaps true to store {@code operand} when {@code compare} is there, false to add it
+     * @param old receives the value before, at {@code oldAt}
+     * @return false, with nothing changed, when the value is outside the region, the region is
+     *     closed or not writable, or its arena was closed
+     */
+    public static boolean atomic(
+            MemoryRegion to,
+            long va,
+            boolean swaps,
+            long operand,
+            long compare,
+            long[] old,
+            int oldAt) {
+        if (!to.open
+                || (to.access & Access.ANY_WRITE) == 0
+                || !RegionTable.covers(to, va, Long.BYTES)) {
+            return false;
+        }
+        if (to.virtual) {
+            old[oldAt] = 0;
+            return true;
+        }
+        long offset = va - to.address;
+        try {
+            //= MR-4.7-2
+            old[oldAt] =
+                    swaps
+                            ? (long) VALUE.compareAndExchange(to.segment, offset, compare, operand)
+                            : (long) VALUE.getAndAdd(to.segment, offset, operand);
+            return true;
+        } catch (IllegalStateException | WrongThreadException e) {
+            return false;
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "region 0x" + Long.toHexString(address) + "+" + length;
     }
 
     private static boolean copy(

@@ -195,7 +195,7 @@ public final class RegionTable {
      */
     public static AccessVerdict check(
             @Nullable MemoryRegion r, int neededAccess, int domain, long va, long length) {
-        if (r == null || !r.isOpen()) {
+        if (r == null || !r.isOpen() || r.isRevoked()) {
             return AccessVerdict.UNKNOWN_KEY;
         }
         if (r.domain() != domain) {

@@ -2,14 +2,21 @@ package dev.metaroce.ring;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
-import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Completions from one engine thread (producer) to one polling thread (consumer). It cannot
- * overflow: every queue pair reserves its depth here when it is made, and a slot of a send or
- * receive queue is free again only when its completion was polled.
+ * overflow: every work queue has a {@link Reservation} of its depth, and a slot of it is free again
+ * only when its completion was polled.
  */
 public final class CompletionRing {
+    /** What the 32 bits of a completion are. */
+    public enum Extra {
+        NONE,
+        IMMEDIATE,
+        /** The key of a region that the peer took remote rights from. */
+        INVALIDATED
+    }
+
     private static final VarHandle TAIL;
     private static final VarHandle HEAD;
 
@@ -31,12 +38,12 @@ public final class CompletionRing {
     private final int[] immediate;
     private final byte[] status;
     private final byte[] opcode;
-    private final boolean[] withImmediate;
+    private final byte[] extra;
     private final WorkQueue[] queue;
     private static final WcStatus[] STATUS = WcStatus.values();
     private static final WcOpcode[] OPCODE = WcOpcode.values();
+    private static final Extra[] EXTRA = Extra.values();
 
-    private final AtomicInteger reserved = new AtomicInteger();
     private long tail;
     private long head;
 
@@ -57,38 +64,12 @@ public final class CompletionRing {
         immediate = new int[slots];
         status = new byte[slots];
         opcode = new byte[slots];
-        withImmediate = new boolean[slots];
+        extra = new byte[slots];
         queue = new WorkQueue[slots];
     }
 
     public int capacity() {
         return capacity;
-    }
-
-    /**
-     * Sets aside {@code entries} for a queue pair.
-     *
-     * @throws IllegalArgumentException when the queue is too small for all its queue pairs
-     */
-    public void reserve(int entries) {
-        int total = reserved.addAndGet(entries);
-        if (total > capacity) {
-            reserved.addAndGet(-entries);
-            throw new IllegalArgumentException(
-                    "completion queue of "
-                            + capacity
-                            + " cannot hold "
-                            + entries
-                            + " more work requests ("
-                            + (total - entries)
-                            + " are reserved): create it with at least "
-                            + total);
-        }
-    }
-
-    /** Gives a reservation back when its queue pair is gone. */
-    public void unreserve(int entries) {
-        reserved.addAndGet(-entries);
     }
 
     /** Engine thread: adds a completion of slot {@code sequenceOfSlot} of {@code source}. */
@@ -99,15 +80,15 @@ public final class CompletionRing {
             WcStatus wcStatus,
             WcOpcode wcOpcode,
             long bytes,
-            int imm,
-            boolean hasImm) {
+            int value,
+            Extra what) {
         int at = (int) tail & mask;
         wrId[at] = id;
         status[at] = (byte) wcStatus.ordinal();
         opcode[at] = (byte) wcOpcode.ordinal();
         byteLength[at] = bytes;
-        immediate[at] = imm;
-        withImmediate[at] = hasImm;
+        immediate[at] = value;
+        extra[at] = (byte) what.ordinal();
         sequence[at] = sequenceOfSlot;
         queue[at] = source;
         TAIL.setRelease(this, tail + 1);
@@ -126,11 +107,21 @@ public final class CompletionRing {
         into.opcode = OPCODE[opcode[at]];
         into.byteLength = byteLength[at];
         into.immediate = immediate[at];
-        into.hasImmediate = withImmediate[at];
+        into.extra = EXTRA[extra[at]];
         into.owner = source.owner();
         source.freeThrough(sequence[at]);
         HEAD.setRelease(this, h + 1);
         return true;
+    }
+
+    /** Engine thread: where the next completion goes. */
+    long tail() {
+        return tail;
+    }
+
+    /** Any thread: true when all completions before {@code position} were polled. */
+    boolean isPolled(long position) {
+        return (long) HEAD.getAcquire(this) - position >= 0;
     }
 
     /** Completions waiting to be polled. */

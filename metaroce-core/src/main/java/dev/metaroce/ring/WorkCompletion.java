@@ -12,7 +12,7 @@ public final class WorkCompletion {
     WcOpcode opcode = WcOpcode.WRITE;
     long byteLength;
     int immediate;
-    boolean hasImmediate;
+    CompletionRing.Extra extra = CompletionRing.Extra.NONE;
     @Nullable Object owner;
 
     /** The caller's own number, given at post. */
@@ -36,11 +36,25 @@ public final class WorkCompletion {
 
     /** The 32-bit immediate; 0 without one. */
     public int immediate() {
-        return immediate;
+        return hasImmediate() ? immediate : 0;
     }
 
+    /** True when the message came with an immediate (as {@code IBV_WC_WITH_IMM}). */
     public boolean hasImmediate() {
-        return hasImmediate;
+        return extra == CompletionRing.Extra.IMMEDIATE;
+    }
+
+    /** The key that the peer's SEND invalidated; 0 when it invalidated none. */
+    public int invalidatedKey() {
+        return hasInvalidatedKey() ? immediate : 0;
+    }
+
+    /**
+     * True when the message took the remote rights from a region (as {@code IBV_WC_WITH_INV}): no
+     * peer can use its key any more.
+     */
+    public boolean hasInvalidatedKey() {
+        return extra == CompletionRing.Extra.INVALIDATED;
     }
 
     /** The queue pair whose work this was, for completion queues that serve several. */

@@ -44,11 +44,18 @@ final class AckBuilder {
      */
     private final IntRing naks = new IntRing();
 
+    private final ReplyQueue replies;
+
     AckBuilder(DeviceState device, RxContexts contexts, ReceiverShares shares, CidPool pool) {
         this.device = device;
         this.contexts = contexts;
         this.shares = shares;
         this.pool = pool;
+        replies = new ReplyQueue(device, contexts, pool);
+    }
+
+    ReplyQueue replies() {
+        return replies;
     }
 
     /** The path has news that is to be told in this turn. */
@@ -103,9 +110,16 @@ final class AckBuilder {
         naks.add(retryAfterUs);
     }
 
+    /** A READ or an atomic operation is refused. */
+    void refuse(NakCode code, PullRequest request) {
+        int cid = request.cid();
+        int ctx = request.ctx;
+        nak(code, cid, ctx, request.path, request.stream, request.psn, request.msn, 0, 0);
+    }
+
     /** True when answers are waiting to be sent. */
     boolean isOwing() {
-        return !naks.isEmpty() || !due.isEmpty();
+        return !naks.isEmpty() || !due.isEmpty() || !replies.isEmpty();
     }
 
     /** Appends owed answers while the batch has room; returns the packets appended. */
@@ -114,7 +128,9 @@ final class AckBuilder {
         while (!naks.isEmpty() && batch.hasRoom(NakHeader.PACKET_BYTES)) {
             sent += sendNak(nowNs, batch);
         }
-        while (!due.isEmpty() && batch.hasRoom(MAX_ACK_BYTES)) {
+        sent += replies.pollTransmit(nowNs, batch, this);
+        // The answer to a probe says that replies to what came before it were sent.
+        while (replies.isEmpty() && !due.isEmpty() && batch.hasRoom(MAX_ACK_BYTES)) {
             sent += sendAck(nowNs, due.poll(), batch);
         }
         return sent;
@@ -159,7 +175,7 @@ final class AckBuilder {
      * get lost they take all routes in turn, because one may be dead in this direction alone, and
      * the initiator can only change its own.
      */
-    private int route(int cid, int path) {
+    int route(int cid, int path) {
         //= MR-4.2-10
         if (!contexts.has(cid, RxContexts.ANSWERS_MISSED)) {
             return 1 + path;

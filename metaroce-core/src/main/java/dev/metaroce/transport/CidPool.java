@@ -3,6 +3,8 @@ package dev.metaroce.transport;
 import dev.metaroce.util.IntRing;
 import dev.metaroce.util.Invariant;
 
+import org.jspecify.annotations.Nullable;
+
 import java.util.Arrays;
 
 /**
@@ -17,16 +19,21 @@ import java.util.Arrays;
  * slot:
  *
  * <pre>{@code
- * long d = pool.request(nowNs, peer, ticket);      // GRANT, QUEUED or DENY
+ * long d = pool.request(nowNs, peer, host, ticket, isShort);   // GRANT, QUEUED or DENY
  * pool.activate(CidPool.cid(d));                   // first DATA
  * pool.reclaim(CidPool.cid(d));                    // when others wait
  * pool.release(nowNs, CidPool.cid(d));             // or expire(...) when the holder went silent
  * for (long g; (g = pool.pollGrant(nowNs)) != CidPool.NONE; ) { ... }   // push the next GRANT
  * }</pre>
  *
- * <p>Costs: a grant, a release and a poll take constant time; a request that has to queue, a cancel
- * and {@link #position} scan the waiters, so {@code maxWaiters} bounds them. Times are compared by
- * difference and may wrap.
+ * <p>Who waits is served in the order of asking, with two exceptions. A <em>short</em> request goes
+ * before the others while fewer than {@code shortSlots} leases are held that were granted so. And
+ * no host gets a slot while it holds half of them and another host waits; as a slot is free then,
+ * there is one such host at most.
+ *
+ * <p>Costs: a grant at once and a release take constant time; whatever touches the queue scans the
+ * waiters, and {@link #pollGrant} the slots too, so {@code maxWaiters} and {@code capacity} bound
+ * them. Times are compared by difference and may wrap.
  */
 public final class CidPool {
     /** Most slots a pool can have: a CID is 8 bits on the wire. */
@@ -58,6 +65,8 @@ public final class CidPool {
         QUEUE_FULL,
         /** {@code maxWaitersPerPeer} of this peer wait already. */
         PEER_CAP,
+        /** Requests of this host fill half of the queue already. */
+        HOST_CAP,
         /** The policy is {@link ExhaustionPolicy#DENY}. */
         POLICY
     }
@@ -70,23 +79,28 @@ public final class CidPool {
     private final long packetLifetimeNs;
     private final ExhaustionPolicy policy;
     private final int firstEpoch;
+    private final int shortSlots;
 
     // One row per slot that was ever granted; these are the lowest ones.
     private SlotState[] state = new SlotState[FIRST_SLOTS];
     private byte[] epoch = new byte[FIRST_SLOTS];
     private long[] halfEnteredNs = new long[FIRST_SLOTS];
     private long[] quarantineEndNs = new long[FIRST_SLOTS];
+    private int[] holder = new int[FIRST_SLOTS];
+    private boolean[] grantedShort = new boolean[FIRST_SLOTS];
     private int used;
 
     // Slots of those: given back and free, and in quarantine, which is sorted by end time.
     private final IntRing freeRing = new IntRing();
     private final IntRing quarantineRing = new IntRing();
 
-    // Waiters, oldest first.
+    // Waiters, oldest first. The lowest bit beside a ticket says that its request is short.
     private final IntRing waiterTicket = new IntRing();
     private final IntRing waiterPeer = new IntRing();
+    private final IntRing waiterHost = new IntRing();
 
     private int inUse;
+    private int shortInUse;
 
     /**
      * @param capacity number of slots, 1..256
@@ -95,6 +109,8 @@ public final class CidPool {
      * @param packetLifetimeNs longest time a packet can survive in the network, 0 or more
      * @param policy what happens when no slot is free
      * @param firstEpoch epoch of the first grant of every slot, 0..255
+     * @param shortSlots most slots held by requests that were preferred for being short, 0 or more;
+     *     one slot at least is left for the others
      * @throws IllegalArgumentException naming the argument that is out of range
      */
     public CidPool(
@@ -103,28 +119,31 @@ public final class CidPool {
             int maxWaitersPerPeer,
             long packetLifetimeNs,
             ExhaustionPolicy policy,
-            int firstEpoch) {
+            int firstEpoch,
+            int shortSlots) {
         require(capacity >= 1 && capacity <= MAX_CAPACITY, "capacity", capacity, "1..256");
         require(maxWaiters >= 0, "maxWaiters", maxWaiters, "0 or more");
         require(maxWaitersPerPeer >= 1, "maxWaitersPerPeer", maxWaitersPerPeer, "1 or more");
         require(packetLifetimeNs >= 0, "packetLifetimeNs", packetLifetimeNs, "0 or more");
         require(firstEpoch >= 0 && firstEpoch <= EPOCH_MASK, "firstEpoch", firstEpoch, "0..255");
+        require(shortSlots >= 0, "shortSlots", shortSlots, "0 or more");
         this.capacity = capacity;
         this.maxWaiters = maxWaiters;
         this.maxWaitersPerPeer = maxWaitersPerPeer;
         this.packetLifetimeNs = packetLifetimeNs;
         this.policy = policy;
         this.firstEpoch = firstEpoch;
+        this.shortSlots = Math.min(shortSlots, capacity - 1);
     }
 
-    /** As the six-argument form, with epochs that start at 0. */
+    /** As the longer form, with epochs that start at 0 and no slots for short requests. */
     public CidPool(
             int capacity,
             int maxWaiters,
             int maxWaitersPerPeer,
             long packetLifetimeNs,
             ExhaustionPolicy policy) {
-        this(capacity, maxWaiters, maxWaitersPerPeer, packetLifetimeNs, policy, 0);
+        this(capacity, maxWaiters, maxWaitersPerPeer, packetLifetimeNs, policy, 0, 0);
     }
 
     private static void require(boolean ok, String name, long value, String range) {
@@ -177,15 +196,17 @@ public final class CidPool {
     /**
      * Decides on a request that is not a repetition: grants at once, queues or refuses.
      *
-     * @param peer any int that stands for the requesting endpoint, for the per-peer cap
-     * @param ticket the caller's tag of this request, 0 or more, unlike that of every waiter
+     * @param peer any int that stands for the requesting endpoint, for the cap of its waiters
+     * @param host any int that stands for its host, for shares of hosts
+     * @param ticket the caller's tag of this request, 0..2^30-1, unlike that of every waiter
+     * @param isShort the request is for a short message and may be preferred
      * @return a decision, to be read with {@link #kind} and the accessors beside it
      */
-    public long request(long nowNs, int peer, int ticket) {
+    public long request(long nowNs, int peer, int host, int ticket, boolean isShort) {
         onTimeout(nowNs);
         //= MR-3.5-2
         if (waiterTicket.isEmpty() && free() > 0) {
-            int cid = grant(nowNs);
+            int cid = grant(nowNs, host, false);
             return pack(Kind.GRANT, cid, epoch(cid), 0);
         }
         //= MR-3.5-3
@@ -197,13 +218,14 @@ public final class CidPool {
         if (waiting() == maxWaiters) {
             return deny(DenyCause.QUEUE_FULL);
         }
-        //= MR-3.5-5
-        if (waitersOf(peer, ticket) >= maxWaitersPerPeer) {
-            return deny(DenyCause.PEER_CAP);
+        DenyCause cap = capReached(peer, host, ticket);
+        if (cap != null) {
+            return deny(cap);
         }
-        waiterTicket.add(ticket);
+        waiterTicket.add(ticket << 1 | (isShort ? 1 : 0));
         waiterPeer.add(peer);
-        return pack(Kind.QUEUED, 0, 0, waiting());
+        waiterHost.add(host);
+        return pack(Kind.QUEUED, 0, 0, position(ticket));
     }
 
     @SuppressWarnings("EnumOrdinal")
@@ -211,21 +233,34 @@ public final class CidPool {
         return pack(Kind.DENY, cause.ordinal(), 0, 0);
     }
 
-    private int waitersOf(int peer, int newTicket) {
+    /** Which cap keeps a request from waiting; null for none. */
+    private @Nullable DenyCause capReached(int peer, int host, int newTicket) {
         Invariant.check(newTicket >= 0, "a ticket is 0 or more", newTicket, 0);
-        int count = 0;
+        int ofPeer = 0;
+        int ofHost = 0;
         for (int i = 0; i < waiting(); i++) {
-            Invariant.check(
-                    waiterTicket.get(i) != newTicket, "one waiter per ticket", newTicket, i);
-            if (waiterPeer.get(i) == peer) {
-                count++;
-            }
+            Invariant.check(ticketAt(i) != newTicket, "one waiter per ticket", newTicket, i);
+            ofPeer += waiterPeer.get(i) == peer ? 1 : 0;
+            ofHost += waiterHost.get(i) == host ? 1 : 0;
         }
-        return count;
+        //= MR-3.5-5
+        if (ofPeer >= maxWaitersPerPeer) {
+            return DenyCause.PEER_CAP;
+        }
+        //= MR-3.8-6
+        return ofHost >= (maxWaiters + 1) / 2 ? DenyCause.HOST_CAP : null;
+    }
+
+    private int ticketAt(int at) {
+        return waiterTicket.get(at) >>> 1;
+    }
+
+    private boolean isShortAt(int at) {
+        return (waiterTicket.get(at) & 1) != 0;
     }
 
     /**
-     * Grants a usable slot to the head of the queue.
+     * Grants a usable slot to the waiter whose turn it is.
      *
      * @return the grant ({@link #ticket}, {@link #cid(long)}, {@link #epoch(long)}), or {@link
      *     #NONE} when nobody waits or no slot is usable
@@ -235,36 +270,79 @@ public final class CidPool {
         if (waiterTicket.isEmpty() || free() == 0) {
             return NONE;
         }
-        int ticket = waiterTicket.poll();
-        waiterPeer.poll();
-        int cid = grant(nowNs);
+        boolean preferShort = shortInUse < shortSlots;
+        int at = next(preferShort, false, 0);
+        //= MR-3.8-7
+        if (holdsHalf(waiterHost.get(at))) {
+            int other = next(preferShort, true, waiterHost.get(at));
+            at = other < 0 ? at : other;
+        }
+        int ticket = ticketAt(at);
+        int cid = grant(nowNs, waiterHost.get(at), preferShort && isShortAt(at));
+        removeAt(at);
         return pack(Kind.GRANT, cid, epoch(cid), ticket);
+    }
+
+    /** The waiter to be served next, but for those of one host when asked so; -1 for none. */
+    private int next(boolean preferShort, boolean passOver, int host) {
+        int first = -1;
+        for (int i = 0; i < waiting(); i++) {
+            if (passOver && waiterHost.get(i) == host) {
+                continue;
+            }
+            //= MR-3.8-3
+            if (!preferShort || isShortAt(i)) {
+                return i;
+            }
+            first = first < 0 ? i : first;
+        }
+        return first;
+    }
+
+    private boolean holdsHalf(int host) {
+        int held = 0;
+        for (int cid = 0; cid < used; cid++) {
+            held += holder[cid] == host && isHeld(state[cid]) ? 1 : 0;
+        }
+        return 2 * held >= capacity;
+    }
+
+    private void removeAt(int at) {
+        waiterTicket.remove(at);
+        waiterPeer.remove(at);
+        waiterHost.remove(at);
     }
 
     /** Takes a waiter out of the queue; those behind it move up. False when it does not wait. */
     public boolean cancelWaiter(int ticket) {
-        int position = position(ticket);
-        if (position == 0) {
-            return false;
+        for (int i = 0; i < waiting(); i++) {
+            if (ticketAt(i) == ticket) {
+                removeAt(i);
+                return true;
+            }
         }
-        waiterTicket.remove(position - 1);
-        waiterPeer.remove(position - 1);
-        return true;
+        return false;
     }
 
-    /** Place of a waiter in the queue, 1 for the head, 0 when it does not wait. */
+    /**
+     * Place of a waiter among those that asked before it and go before it: of a short one among the
+     * short ones, if they are preferred. 1 for the head, 0 when it does not wait.
+     */
     public int position(int ticket) {
+        int shortBefore = 0;
         for (int i = 0; i < waiting(); i++) {
-            if (waiterTicket.get(i) == ticket) {
-                return i + 1;
+            if (ticketAt(i) == ticket) {
+                //= MR-3.8-4
+                return 1 + (shortSlots > 0 && isShortAt(i) ? shortBefore : i);
             }
+            shortBefore += isShortAt(i) ? 1 : 0;
         }
         return 0;
     }
 
     // ---- slots ----
 
-    private int grant(long nowNs) {
+    private int grant(long nowNs, int host, boolean asShort) {
         //= MR-3.1-4
         // Slots that nobody had yet come before those that were given back.
         boolean fresh = used < capacity;
@@ -282,6 +360,9 @@ public final class CidPool {
         }
         epoch[cid] = (byte) next;
         state[cid] = SlotState.GRANTED;
+        holder[cid] = host;
+        grantedShort[cid] = asShort;
+        shortInUse += asShort ? 1 : 0;
         inUse++;
         checkSums();
         return cid;
@@ -296,6 +377,8 @@ public final class CidPool {
             epoch = Arrays.copyOf(epoch, slots);
             halfEnteredNs = Arrays.copyOf(halfEnteredNs, slots);
             quarantineEndNs = Arrays.copyOf(quarantineEndNs, slots);
+            holder = Arrays.copyOf(holder, slots);
+            grantedShort = Arrays.copyOf(grantedShort, slots);
         }
         state[cid] = SlotState.FREE;
         epoch[cid] = (byte) (firstEpoch - 1);
@@ -360,6 +443,7 @@ public final class CidPool {
     private void leave(int cid) {
         Invariant.check(isHeld(state(cid)), "a freed slot was held", cid, inUse);
         inUse--;
+        shortInUse -= grantedShort[cid] ? 1 : 0;
     }
 
     private static boolean isHeld(SlotState state) {
@@ -427,6 +511,11 @@ public final class CidPool {
         return capacity;
     }
 
+    /** True when the present or last holder of the slot was preferred for being short. */
+    public boolean grantedShort(int cid) {
+        return cid < used && grantedShort[cid];
+    }
+
     /** Slots that a peer holds: granted, active or reclaiming. */
     public int inUse() {
         return inUse;
@@ -456,8 +545,10 @@ public final class CidPool {
      * construction.
      */
     public long bytes() {
-        // The epoch; the reference to the state and places in two rings; two times.
-        long perSlot = Byte.BYTES + 3 * Integer.BYTES + 2 * Long.BYTES;
-        return capacity * perSlot + maxWaiters * (2L * Integer.BYTES);
+        // The epoch, whether short; the reference to the state, the holder, places in two rings;
+        // two
+        // times.
+        long perSlot = 2 * Byte.BYTES + 4 * Integer.BYTES + 2 * Long.BYTES;
+        return capacity * perSlot + maxWaiters * (3L * Integer.BYTES);
     }
 }

@@ -11,7 +11,9 @@ import dev.metaroce.wire.DataHeader;
 import dev.metaroce.wire.NakCode;
 import dev.metaroce.wire.NakHeader;
 import dev.metaroce.wire.NetAddress;
+import dev.metaroce.wire.Opcode;
 import dev.metaroce.wire.PacketMemory;
+import dev.metaroce.wire.ReplyHeader;
 
 import org.jspecify.annotations.Nullable;
 
@@ -89,7 +91,7 @@ final class Completer {
         int acked = ackThrough(nowNs, c, lease, path, cum, echo);
         boolean holes = AckHeader.hasSack(m, record);
         if (holes) {
-            acked += ackSelected(c, lease, path, m, record, echo);
+            acked += ackSelected(c, lease, path, m, record, cum, echo);
         }
         boolean probed = (AckHeader.recordFlags(m, record) & AckHeader.RFLAG_PROBE_REPLY) != 0;
         if (probed) {
@@ -106,7 +108,10 @@ final class Completer {
             lease.onRoundTrip(rttNs);
         }
         if (holes || probed) {
-            detectLoss(nowNs, lease, path, pathId);
+            lose(nowNs, lease, path, pathId, LossDetector.overtaken(path, found));
+        }
+        if (probed) {
+            lose(nowNs, lease, path, pathId, LossDetector.unansweredAt(path, echo, found));
         }
         if (acked > 0 || probed) {
             path.state.onProgress(path.waitingSinceNs(nowNs));
@@ -126,7 +131,7 @@ final class Completer {
         for (int psn = path.una(); psn != cum; psn++) {
             acked += ackOne(c, lease, path, psn, echo);
         }
-        path.advanceTo(cum, nowNs);
+        path.advance(nowNs);
         return acked;
     }
 
@@ -136,9 +141,10 @@ final class Completer {
             TxPath path,
             PacketMemory m,
             int record,
+            int cum,
             int echo) {
         AckHeader.readSack(m, AckHeader.sackAt(record), sack, 0);
-        int first = path.una() + 1;
+        int first = cum + 1;
         int limit = path.nextPsn() - first;
         int acked = 0;
         for (int bit = WindowBitmap.nextSet(sack, 0, 0);
@@ -149,11 +155,28 @@ final class Completer {
         return acked;
     }
 
+    /** The target has this packet; returns 1 when that acknowledges it. */
     private int ackOne(TransportConnection c, TxLease lease, TxPath path, int psn, int echo) {
+        //= MR-4.6-5
+        Stream stream = path.stream(psn);
+        if (stream != null && path.awaitsReply(psn)) {
+            if (path.isOutstanding(psn) && !path.hasArrived(psn)) {
+                lease.onArrived(path.packetBytes(psn));
+                arrived(lease, stream, path, psn);
+                path.reach(psn, echo);
+            }
+            return 0;
+        }
+        return acknowledge(c, lease, path, psn, echo) ? 1 : 0;
+    }
+
+    /** A packet is done with; returns false when that was known. */
+    private boolean acknowledge(
+            TransportConnection c, TxLease lease, TxPath path, int psn, int echo) {
         //= MR-4.3-7
         boolean spurious = lease.selective && path.isSpurious(psn, echo);
         if (!path.acknowledge(psn, echo)) {
-            return 0;
+            return false;
         }
         lease.onArrived(path.packetBytes(psn));
         if (spurious) {
@@ -163,7 +186,8 @@ final class Completer {
         Stream stream = path.stream(psn);
         if (stream != null) {
             boolean paused = stream.notReadyCount > 0;
-            arrivedOfMessage(c, lease, stream, path, psn);
+            arrived(lease, stream, path, psn);
+            finished(c, lease, stream, path, psn);
             if (stream.onPacketAcked(path.seq(psn))) {
                 //= MR-4.2-8
                 stream.completeFinished();
@@ -172,17 +196,135 @@ final class Completer {
                 c.readyStreams.add(stream);
             }
         }
-        return 1;
+        return true;
     }
 
-    /** A packet of a message arrived: when it was the last one, there is room for another. */
-    private void arrivedOfMessage(
+    /** A reply to a READ or an atomic operation: the payload is placed, the request answered. */
+    void onReply(long nowNs, PacketMemory m, int at, int bytes, NetAddress source, boolean ce) {
+        TransportConnection c =
+                holder(
+                        CommonHeader.ctx(m, at),
+                        ReplyHeader.cid(m, at),
+                        ReplyHeader.epoch(m, at),
+                        source);
+        TxLease lease = c == null ? null : c.lease;
+        int pathId = CommonHeader.path(m, at);
+        if (c == null || lease == null) {
+            return;
+        }
+        c.heardNs = nowNs;
+        TxPath path = pathId < lease.pathCount ? lease.paths[pathId] : null;
+        int psn = CommonHeader.psn(m, at);
+        int payload = bytes - ReplyHeader.BYTES - CommonHeader.TRAILER_BYTES;
+        if (path == null || !isAwaited(c, lease, path, psn, m, at, payload)) {
+            counters.increment(CounterId.ACKS_STALE);
+            return;
+        }
+        Stream stream = path.stream(psn);
+        if (stream == null) {
+            return;
+        }
+        long seq = path.seq(psn);
+        int payloadAt = at + ReplyHeader.BYTES;
+        if (CommonHeader.opcode(m, at) == Opcode.ATOMIC_REPLY.code()) {
+            //= MR-4.7-3
+            m.toNative64(payloadAt);
+        }
+        //= MR-4.6-4
+        if (!stream.sendQueue().scatter(seq, path.offset(psn), m, payloadAt, payload)) {
+            //= MR-4.6-10
+            c.noteLocalFault(stream, seq, WcStatus.LOCAL_PROTECTION_ERROR);
+            device.ready.add(c);
+            return;
+        }
+        counters.increment(CounterId.REPLIES_RECEIVED);
+        answered(nowNs, c, lease, path, pathId, psn, m, at, ce);
+    }
+
+    /** True when the reply is to a packet that waits for it, and fits. */
+    private static boolean isAwaited(
+            TransportConnection c,
+            TxLease lease,
+            TxPath path,
+            int psn,
+            PacketMemory m,
+            int at,
+            int payload) {
+        Stream stream = c.stream(CommonHeader.stream(m, at));
+        if (stream == null
+                || !path.isOutstanding(psn)
+                || !path.awaitsReply(psn)
+                || path.stream(psn) != stream) {
+            return false;
+        }
+        long seq = path.seq(psn);
+        boolean atomic = CommonHeader.opcode(m, at) == Opcode.ATOMIC_REPLY.code();
+        //= MR-4.6-3
+        return stream.opcode(seq).isAtomic() == atomic
+                && path.msn(psn) == ReplyHeader.msn(m, at)
+                && path.offset(psn) - startOfMessage(lease, path, psn)
+                        == ReplyHeader.msgOffset(m, at)
+                && path.bytes(psn) == payload;
+    }
+
+    /** Where the message of a packet starts in its work request. */
+    private static long startOfMessage(TxLease lease, TxPath path, int psn) {
+        int slot = path.slot(psn);
+        return slot == DataHeader.NO_SLOT ? path.offset(psn) : lease.messages.start(slot);
+    }
+
+    private void answered(
+            long nowNs,
+            TransportConnection c,
+            TxLease lease,
+            TxPath path,
+            int pathId,
+            int psn,
+            PacketMemory m,
+            int at,
+            boolean ce) {
+        int echo = ReplyHeader.echoTime(m, at);
+        int delay = ReplyHeader.ackDelay(m, at);
+        if (path.tellsOfOthers(psn, echo)) {
+            lose(nowNs, lease, path, pathId, LossDetector.unanswered(path, psn, found));
+        }
+        acknowledge(c, lease, path, psn, echo);
+        path.advance(nowNs);
+        long rttNs = path.state.rtt().srttNs();
+        // A request that waited for its turn for long tells nothing of the way.
+        //= MR-4.6-7
+        if (delay < AckHeader.ACK_DELAY_MAX) {
+            rttNs = rttNs(nowNs, echo, delay);
+            path.state.rtt().onSample(rttNs);
+            lease.onRoundTrip(rttNs);
+        }
+        path.onDelivered(1);
+        path.state.congestion().onAck(nowNs, 1, ce ? 1 : 0, rttNs);
+        path.state.onProgress(path.waitingSinceNs(nowNs));
+        if (lease.pullWanted) {
+            lease.pullWanted = false;
+            leases.readyAll(c);
+        }
+        leases.afterProgress(nowNs, c);
+    }
+
+    /** A packet is known to have arrived; with the last of its message, later ones have turns. */
+    private static void arrived(TxLease lease, Stream stream, TxPath path, int psn) {
+        int slot = path.slot(psn);
+        if (!path.hasArrived(psn)
+                && (slot == DataHeader.NO_SLOT
+                        || lease.messages.arrive(slot, path.bytes(psn)))) {
+            stream.messageArrived(path.msn(psn));
+        }
+    }
+
+    /** A packet is done with: when it was the last one of its message, there is room for another. */
+    private void finished(
             TransportConnection c, TxLease lease, Stream stream, TxPath path, int psn) {
         int slot = path.slot(psn);
         if (slot != DataHeader.NO_SLOT && !lease.messages.acknowledge(slot, path.bytes(psn))) {
             return;
         }
-        stream.messageFinished(path.msn(psn));
         if (stream.hasUnsent()) {
             c.readyStreams.add(stream);
         }
@@ -192,8 +334,8 @@ final class Completer {
         }
     }
 
-    private void detectLoss(long nowNs, TxLease lease, TxPath path, int pathId) {
-        int lost = LossDetector.detect(path, found);
+    /** Takes what was found for lost. */
+    private void lose(long nowNs, TxLease lease, TxPath path, int pathId, int lost) {
         if (lost == 0) {
             return;
         }
@@ -237,12 +379,11 @@ final class Completer {
         switch (code) {
             case SEQUENCE -> rewind(nowNs, c, lease, path, pathId, psn);
             case RECEIVER_NOT_READY ->
-                    notReady(nowNs, c, stream, path, psn, NakHeader.retryAfterUs(m, at));
-            case INVALID_REQUEST, LENGTH ->
+                    notReady(nowNs, c, lease, stream, path, psn, NakHeader.retryAfterUs(m, at));
+            case INVALID_REQUEST, LENGTH, MISALIGNED_ATOMIC ->
                     refused(c, stream, path, psn, WcStatus.REMOTE_INVALID_REQUEST_ERROR);
             case REMOTE_ACCESS -> refused(c, stream, path, psn, WcStatus.REMOTE_ACCESS_ERROR);
-            case REMOTE_OPERATION, MISALIGNED_ATOMIC ->
-                    refused(c, stream, path, psn, WcStatus.REMOTE_OPERATION_ERROR);
+            case REMOTE_OPERATION -> refused(c, stream, path, psn, WcStatus.REMOTE_OPERATION_ERROR);
         }
         leases.afterProgress(nowNs, c);
     }
@@ -265,7 +406,7 @@ final class Completer {
         if (path.status(expected) == TxPath.IN_FLIGHT) {
             lease.onOldestLost(path.packetBytes(expected));
         }
-        int lost = path.markAllLost();
+        int lost = path.markLostFrom(expected);
         path.state.onProgress(path.waitingSinceNs(nowNs));
         counters.add(CounterId.LOSSES_DETECTED, lost);
         device.event(nowNs, EventId.PACKET_LOST, pathId, expected, lost);
@@ -277,6 +418,7 @@ final class Completer {
     private void notReady(
             long nowNs,
             TransportConnection c,
+            TxLease lease,
             @Nullable Stream stream,
             TxPath path,
             int psn,
@@ -297,6 +439,10 @@ final class Completer {
         if (stream.pausedUntilNs - nowNs <= 0 || stream.notReadyCount == 0) {
             stream.notReadyCount++;
             stream.pausedUntilNs = nowNs + pauseNs;
+        }
+        for (int i = 0; i < lease.pathCount; i++) {
+            //= MR-4.6-11
+            lease.paths[i].excuse(stream, stream.notReadySeq, nowNs);
         }
         //= MR-4.5-1
         path.defer(psn, nowNs, stream.pausedUntilNs);
@@ -325,6 +471,7 @@ final class Completer {
             for (int i = 0; i < lease.pathCount; i++) {
                 lease.paths[i].abandon(stream, seq);
             }
+            leases.readyAll(c);
         }
         //= MR-4.5-5
         c.reclaimed = true;

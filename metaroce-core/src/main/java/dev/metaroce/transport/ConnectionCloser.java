@@ -128,7 +128,7 @@ final class ConnectionCloser {
         // First the state, then the flush: whoever polls a flushed request can ask what it means.
         c.state(last);
         for (Stream stream : c.streams()) {
-            stream.fail(firstStatus);
+            stream.end(firstStatus);
         }
         client.dropLease(c);
         server.returns().forget(nowNs, c);

@@ -4,7 +4,9 @@ import dev.metaroce.wire.NetAddress;
 
 import org.jspecify.annotations.Nullable;
 
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 
 /**
  * The connections of a device by who and which, and the services it offers. Control plane: looked
@@ -16,6 +18,13 @@ final class ConnectionTable {
     private final DeviceState device;
     private final LinkedHashMap<Key, TransportConnection> byKey = new LinkedHashMap<>();
     private final LinkedHashMap<Long, Acceptor> services = new LinkedHashMap<>();
+
+    /** Dialled connections whose peer is not known yet, by connection id. */
+    private final LinkedHashMap<Long, TransportConnection> dialled = new LinkedHashMap<>();
+
+    // Of connections whose peer is known
+    private final ConnectionIndex<NetAddress> byAddress = new ConnectionIndex<>();
+    private final ConnectionIndex<Long> byEndpoint = new ConnectionIndex<>();
 
     private boolean looked;
     private long nextLookNs;
@@ -36,16 +45,80 @@ final class ConnectionTable {
         return byKey.get(new Key(peerEndpointId, connectionId, dialedByUs));
     }
 
+    /** A connection of ours starts to ask; who its peer is will be known when it is granted. */
+    void dial(TransportConnection connection) {
+        dialled.put(connection.connectionId, connection);
+    }
+
+    /**
+     * The connection that we dialled to this host and that is not established. The side that
+     * accepted may ask before we know that it did: its GRANT is lost or late, or we wait in its
+     * line. That it knows the connection tells as much.
+     */
+    @Nullable TransportConnection dialledTo(NetAddress source, long connectionId) {
+        TransportConnection c = dialled.get(connectionId);
+        //= MR-3.6-8
+        return c != null && source.sameHost(c.peer) ? c : null;
+    }
+
     /** A dialled connection learnt who its peer is. */
     void bind(TransportConnection connection, long peerEndpointId, int peerIncarnation) {
+        unbind(connection);
         connection.peerEndpointId = peerEndpointId;
         connection.peerIncarnation = peerIncarnation;
         byKey.put(new Key(peerEndpointId, connection.connectionId, connection.dialer), connection);
+        connection.peerEntry = byAddress.add(connection.peer, connection);
+        connection.endpointEntry = byEndpoint.add(peerEndpointId, connection);
     }
 
     void unbind(TransportConnection connection) {
+        dialled.remove(connection.connectionId, connection);
         byKey.remove(
-                new Key(connection.peerEndpointId, connection.connectionId, connection.dialer));
+                new Key(connection.peerEndpointId, connection.connectionId, connection.dialer),
+                connection);
+        ConnectionIndex.Entry atAddress = connection.peerEntry;
+        if (atAddress != null) {
+            byAddress.remove(connection.peer, atAddress);
+            connection.peerEntry = null;
+        }
+        ConnectionIndex.Entry ofEndpoint = connection.endpointEntry;
+        if (ofEndpoint != null) {
+            byEndpoint.remove(connection.peerEndpointId, ofEndpoint);
+            connection.endpointEntry = null;
+        }
+    }
+
+    /** The peer of a connection asked from this address. */
+    void move(TransportConnection connection, NetAddress source) {
+        ConnectionIndex.Entry atAddress = connection.peerEntry;
+        if (atAddress != null && !source.equals(connection.peer)) {
+            byAddress.remove(connection.peer, atAddress);
+            connection.peerEntry = byAddress.add(source, connection);
+        }
+        connection.peer = source;
+    }
+
+    /**
+     * Established connections with an older incarnation of the endpoint with this address and port,
+     * or of that with this id.
+     */
+    List<TransportConnection> older(NetAddress source, long endpointId, int incarnation) {
+        List<TransportConnection> found = new ArrayList<>();
+        addOlder(found, byAddress.newest(source), incarnation);
+        addOlder(found, byEndpoint.newest(endpointId), incarnation);
+        return found;
+    }
+
+    private static void addOlder(
+            List<TransportConnection> found,
+            ConnectionIndex.@Nullable Entry first,
+            int incarnation) {
+        for (ConnectionIndex.Entry entry = first; entry != null; entry = entry.older()) {
+            TransportConnection c = entry.connection;
+            if (c.established && incarnation - c.peerIncarnation > 0) {
+                found.add(c);
+            }
+        }
     }
 
     /** Offers an incoming connection to its service; null when it is refused. */

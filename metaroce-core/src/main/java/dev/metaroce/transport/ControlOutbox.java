@@ -1,6 +1,5 @@
 package dev.metaroce.transport;
 
-import dev.metaroce.wire.ControlMessage;
 import dev.metaroce.wire.ControlOpcode;
 import dev.metaroce.wire.NetAddress;
 
@@ -12,9 +11,6 @@ import org.jspecify.annotations.Nullable;
  * the side that misses it. Memory comes with use. Owner: the engine thread.
  */
 final class ControlOutbox {
-    /** Largest control packet that can wait here. */
-    static final int MAX_PACKET_BYTES = ControlMessage.bytes(ControlOpcode.REQUEST);
-
     private static final int MOST_SLOTS = 1024;
     private static final int FIRST_SLOTS = 4;
 
@@ -41,10 +37,10 @@ final class ControlOutbox {
     private int size;
 
     /**
-     * @param about the connection a REQUEST, RELEASE or DISCONNECT is encoded from, else null
+     * @param about the connection a REQUEST, RELEASE, DISCONNECT or DENY is encoded from, else null
      * @param leaseToken CID and epoch the message is about, or 0
      * @param reasonCode reason code, or 0
-     * @param number retry-after, deadline, position, or 0
+     * @param number retry-after, deadline, position, cookie, or 0
      * @return false when the ring is full
      */
     boolean offer(

@@ -41,11 +41,29 @@ final class ControlWriter {
     int pollTransmit(long nowNs, TxBatch batch) {
         ControlOutbox outbox = device.outbox;
         int sent = 0;
-        while (!outbox.isEmpty() && batch.hasRoom(ControlOutbox.MAX_PACKET_BYTES)) {
+        while (!outbox.isEmpty() && batch.hasRoom(bytes(outbox))) {
             sent += send(nowNs, outbox, batch);
             outbox.pop();
         }
         return sent;
+    }
+
+    /** Bytes of the packet that the oldest message becomes. */
+    private int bytes(ControlOutbox outbox) {
+        TransportConnection about = outbox.connection();
+        return switch (outbox.opcode()) {
+            case REQUEST ->
+                    ControlMessage.REQUEST_BYTES
+                            + (about == null ? 0 : client.early().bytes(about));
+            case RELEASE -> ControlMessage.releaseBytes(paths(about));
+            default -> ControlMessage.bytes(outbox.opcode());
+        };
+    }
+
+    /** Paths of the lease that is given back. */
+    private static int paths(@Nullable TransportConnection about) {
+        TxLease lease = about == null ? null : about.lease;
+        return lease == null ? 0 : lease.pathCount;
     }
 
     private int send(long nowNs, ControlOutbox outbox, TxBatch batch) {
@@ -58,15 +76,15 @@ final class ControlWriter {
         if (opcode == ControlOpcode.REQUEST && (about == null || about.isEnded())) {
             return 0;
         }
-        TxLease lease = about == null ? null : about.lease;
-        int paths = opcode == ControlOpcode.RELEASE && lease != null ? lease.pathCount : 0;
-        int bytes =
-                opcode == ControlOpcode.RELEASE
-                        ? ControlMessage.releaseBytes(paths)
-                        : ControlMessage.bytes(opcode);
+        int bytes = bytes(outbox);
+        int txTime = CommonHeader.toTxTime(nowNs);
         //= MR-1.2-2, MR-5.2-5
         int at = batch.append(outbox.destination(), route(opcode, about), false, bytes);
-        encode(batch.memory(), at, CommonHeader.toTxTime(nowNs), outbox, about, lease, paths);
+        if (opcode == ControlOpcode.REQUEST && about != null) {
+            encodeRequest(batch, at, txTime, about, bytes > ControlMessage.REQUEST_BYTES);
+        } else {
+            encode(batch.memory(), at, txTime, outbox, about);
+        }
         return 1;
     }
 
@@ -87,25 +105,28 @@ final class ControlWriter {
         return extra <= 0 ? 0 : 1 + (extra - 1) % device.limits.routes();
     }
 
+    private void encodeRequest(
+            TxBatch batch, int at, int txTime, TransportConnection about, boolean early) {
+        client.fillRequest(about, request);
+        if (early) {
+            client.early().encode(about, request, txTime, batch, at);
+        } else {
+            ControlMessage.encodeRequest(batch.memory(), at, txTime, request);
+        }
+    }
+
     private void encode(
             PacketMemory m,
             int at,
             int txTime,
             ControlOutbox outbox,
-            @Nullable TransportConnection about,
-            @Nullable TxLease lease,
-            int paths) {
+            @Nullable TransportConnection about) {
         int ctx = outbox.ctx();
         long nonce = outbox.nonce();
         int cid = CommonHeader.cid(outbox.token());
         int epoch = CommonHeader.epoch(outbox.token());
         switch (outbox.opcode()) {
-            case REQUEST -> {
-                if (about != null) {
-                    client.fillRequest(about, request);
-                    ControlMessage.encodeRequest(m, at, txTime, request);
-                }
-            }
+            case REQUEST -> {}
             case GRANT -> ControlMessage.encodeGrant(m, at, txTime, grant);
             case QUEUED ->
                     ControlMessage.encodeQueued(
@@ -113,17 +134,22 @@ final class ControlWriter {
             case DENY -> {
                 DenyReason reason = Objects.requireNonNull(DenyReason.of(outbox.code()));
                 int versions = LeaseServer.versions();
-                long retryUs = outbox.value();
-                ControlMessage.encodeDeny(m, at, txTime, ctx, nonce, reason, versions, retryUs, 0);
+                boolean isCookie = reason == DenyReason.COOKIE;
+                long retryUs = isCookie ? 0 : outbox.value();
+                long cookie = isCookie ? outbox.value() : 0;
+                //= MR-3.7-9
+                boolean done = about != null && about.ranEarly(nonce);
+                ControlMessage.encodeDeny(
+                        m, at, txTime, ctx, nonce, reason, done, versions, retryUs, cookie);
             }
-            case RELEASE -> encodeRelease(m, at, txTime, outbox, lease, paths);
+            case RELEASE -> encodeRelease(m, at, txTime, outbox, about);
             case RELEASE_ACK ->
                     ControlMessage.encodeReleaseAck(m, at, txTime, ctx, nonce, cid, epoch);
             case RECLAIM -> {
-                ReclaimReason quota = ReclaimReason.QUOTA;
+                ReclaimReason reason = Objects.requireNonNull(ReclaimReason.of(outbox.code()));
                 long deadlineUs = outbox.value();
                 ControlMessage.encodeReclaim(
-                        m, at, txTime, ctx, nonce, cid, epoch, quota, deadlineUs);
+                        m, at, txTime, ctx, nonce, cid, epoch, reason, deadlineUs);
             }
             case KEEPALIVE -> ControlMessage.encodeKeepalive(m, at, txTime, ctx, nonce, cid, epoch);
             case KEEPALIVE_ACK ->
@@ -153,8 +179,9 @@ final class ControlWriter {
             int at,
             int txTime,
             ControlOutbox outbox,
-            @Nullable TxLease lease,
-            int paths) {
+            @Nullable TransportConnection about) {
+        TxLease lease = about == null ? null : about.lease;
+        int paths = paths(about);
         for (int i = 0; i < paths && lease != null; i++) {
             finalPsn[i] = lease.paths[i].nextPsn();
         }

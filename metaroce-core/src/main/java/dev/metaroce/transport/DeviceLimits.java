@@ -9,6 +9,7 @@ package dev.metaroce.transport;
  * @param routes sending sockets the port has beside the device's own, at least {@code maxPaths}
  * @param payloadMtu largest payload per packet, multiple of 64, 256..65,408
  * @param openMessages multi-packet messages in flight per lease, 1..1024
+ * @param maxReads READ and atomic packets of a lease that may wait for their replies, 1..1024
  * @param maxWaiters requests in the waiting line, 1..65,536
  * @param maxWaitersPerPeer the same for one peer endpoint
  * @param maxConnections connections of this device in all, 1..65,535
@@ -27,6 +28,14 @@ package dev.metaroce.transport;
  * @param rtoFloorNs smallest retransmission time-out
  * @param ackDelayNs longest wait before an acknowledgement
  * @param ackBytes payload after which an acknowledgement is due at once
+ * @param earlyData false: messages neither ride in requests for a context, nor are those of peers
+ *     executed that do
+ * @param shortSlots contexts in use at most by requests that went before others for being short, 0
+ *     (none goes before others)..255; one context at least is left for the others
+ * @param shortDemandBytes a request for at most so many bytes is short, and a lease that was
+ *     preferred for that is asked back when it carried more, 1 KiB..32 MiB
+ * @param reclaimDeadlineNs a holder that was asked for a context and still has it after this long
+ *     loses it
  */
 public record DeviceLimits(
         int contexts,
@@ -34,6 +43,7 @@ public record DeviceLimits(
         int routes,
         int payloadMtu,
         int openMessages,
+        int maxReads,
         int maxWaiters,
         int maxWaitersPerPeer,
         int maxConnections,
@@ -50,7 +60,11 @@ public record DeviceLimits(
         long giveUpNs,
         long rtoFloorNs,
         long ackDelayNs,
-        int ackBytes) {
+        int ackBytes,
+        boolean earlyData,
+        int shortSlots,
+        long shortDemandBytes,
+        long reclaimDeadlineNs) {
 
     /** Most paths of a lease: the bits of a context's masks. */
     public static final int MAX_PATHS = Long.SIZE;
@@ -67,6 +81,7 @@ public record DeviceLimits(
             throw bad("payloadMtu", payloadMtu, "is not a multiple of 64");
         }
         range("openMessages", openMessages, 1, 1024);
+        range("maxReads", maxReads, 1, 1024);
         range("maxWaiters", maxWaiters, 1, 65_536);
         range("maxWaitersPerPeer", maxWaitersPerPeer, 1, maxWaiters);
         range("maxConnections", maxConnections, 1, 65_535);
@@ -83,6 +98,9 @@ public record DeviceLimits(
         range("rtoFloorNs", rtoFloorNs, 1, Long.MAX_VALUE / 4);
         range("ackDelayNs", ackDelayNs, 0, Long.MAX_VALUE / 4);
         range("ackBytes", ackBytes, 1, Integer.MAX_VALUE);
+        range("shortSlots", shortSlots, 0, 255);
+        range("shortDemandBytes", shortDemandBytes, 1 << 10, 32 << 20);
+        range("reclaimDeadlineNs", reclaimDeadlineNs, 1, Long.MAX_VALUE / 4);
     }
 
     /** Values for software endpoints on ordinary Linux. */
@@ -93,6 +111,7 @@ public record DeviceLimits(
                 10,
                 8896,
                 64,
+                256,
                 1024,
                 64,
                 4096,
@@ -109,7 +128,11 @@ public record DeviceLimits(
                 4000 * MS,
                 4 * MS,
                 50 * US,
-                32 << 10);
+                32 << 10,
+                true,
+                8,
+                64 << 10,
+                30_000 * MS);
     }
 
     private static void range(String field, long value, long min, long max) {
@@ -134,6 +157,7 @@ public record DeviceLimits(
         private int routes;
         private int payloadMtu;
         private int openMessages;
+        private int maxReads;
         private int maxWaiters;
         private int maxWaitersPerPeer;
         private int maxConnections;
@@ -151,6 +175,10 @@ public record DeviceLimits(
         private long rtoFloorNs;
         private long ackDelayNs;
         private int ackBytes;
+        private boolean earlyData;
+        private int shortSlots;
+        private long shortDemandBytes;
+        private long reclaimDeadlineNs;
 
         private Builder(DeviceLimits from) {
             contexts = from.contexts;
@@ -158,6 +186,7 @@ public record DeviceLimits(
             routes = from.routes;
             payloadMtu = from.payloadMtu;
             openMessages = from.openMessages;
+            maxReads = from.maxReads;
             maxWaiters = from.maxWaiters;
             maxWaitersPerPeer = from.maxWaitersPerPeer;
             maxConnections = from.maxConnections;
@@ -175,6 +204,10 @@ public record DeviceLimits(
             rtoFloorNs = from.rtoFloorNs;
             ackDelayNs = from.ackDelayNs;
             ackBytes = from.ackBytes;
+            earlyData = from.earlyData;
+            shortSlots = from.shortSlots;
+            shortDemandBytes = from.shortDemandBytes;
+            reclaimDeadlineNs = from.reclaimDeadlineNs;
         }
 
         public Builder contexts(int value) {
@@ -199,6 +232,11 @@ public record DeviceLimits(
 
         public Builder openMessages(int value) {
             openMessages = value;
+            return this;
+        }
+
+        public Builder maxReads(int value) {
+            maxReads = value;
             return this;
         }
 
@@ -287,6 +325,26 @@ public record DeviceLimits(
             return this;
         }
 
+        public Builder earlyData(boolean value) {
+            earlyData = value;
+            return this;
+        }
+
+        public Builder shortSlots(int value) {
+            shortSlots = value;
+            return this;
+        }
+
+        public Builder shortDemandBytes(long value) {
+            shortDemandBytes = value;
+            return this;
+        }
+
+        public Builder reclaimDeadlineNs(long value) {
+            reclaimDeadlineNs = value;
+            return this;
+        }
+
         public DeviceLimits build() {
             return new DeviceLimits(
                     contexts,
@@ -294,6 +352,7 @@ public record DeviceLimits(
                     routes,
                     payloadMtu,
                     openMessages,
+                    maxReads,
                     maxWaiters,
                     maxWaitersPerPeer,
                     maxConnections,
@@ -310,7 +369,11 @@ public record DeviceLimits(
                     giveUpNs,
                     rtoFloorNs,
                     ackDelayNs,
-                    ackBytes);
+                    ackBytes,
+                    earlyData,
+                    shortSlots,
+                    shortDemandBytes,
+                    reclaimDeadlineNs);
         }
     }
 }

@@ -40,6 +40,7 @@ public final class DeviceState {
     final Counters counters = new Counters();
     final EventSink events;
     final RegionTable regions;
+    final PullBudget pulls;
     final TimerTable timers = new TimerTable(0);
     final ControlOutbox outbox = new ControlOutbox();
     final ReadyList<TransportConnection> ready = new ReadyList<>();
@@ -60,6 +61,7 @@ public final class DeviceState {
         this.keySource = keySource;
         this.events = events;
         regions = new RegionTable(keySource);
+        pulls = new PullBudget(limits);
     }
 
     public DeviceLimits limits() {

@@ -29,12 +29,14 @@ final class LeaseClient {
     private static final long QUEUED_ASK_NS = 200_000_000;
     private static final long MAX_DENY_US = 1_000_000;
     static final int MAX_RELEASE_TRIES = 6;
+    private static final long MAX_DEMAND_BYTES = 64 << 20;
     private static final int FULL_POOL_LOAD = 254 * 9 / 10;
 
     private final DeviceState device;
     private final DeviceLimits limits;
     private final ConnectionTable connections;
     private final ConnectionCloser closer;
+    private final EarlySender early;
     private final PathTimers pathTimers;
     private final GrantFields grant = new GrantFields();
     private @Nullable TxLease[] spare = new TxLease[4];
@@ -46,6 +48,7 @@ final class LeaseClient {
         this.connections = connections;
         closer = new ConnectionCloser(device, connections, server, this);
         limits = device.limits;
+        early = new EarlySender(device);
         pathTimers = new PathTimers(device);
         //= MR-3.4-7
         nextNonce = device.rng.nextLong() >>> 2 | 1;
@@ -53,6 +56,10 @@ final class LeaseClient {
 
     ConnectionCloser closer() {
         return closer;
+    }
+
+    EarlySender early() {
+        return early;
     }
 
     long takeNonce() {
@@ -63,13 +70,22 @@ final class LeaseClient {
 
     /** Application: a new connection. Its index is already set. */
     void dial(long nowNs, TransportConnection c) {
+        connections.dial(c);
         request(nowNs, c);
     }
 
     /** Work was posted to a stream. */
     void onWork(long nowNs, Stream stream) {
         TransportConnection c = stream.connection();
-        if (stream.inError() || c.isEnded()) {
+        if (c.isEnded()) {
+            stream.end(WcStatus.WR_FLUSH_ERROR);
+            return;
+        }
+        if (stream.isClosing()) {
+            closeStream(nowNs, c, stream);
+            return;
+        }
+        if (stream.inError()) {
             stream.fail(WcStatus.WR_FLUSH_ERROR);
             return;
         }
@@ -81,9 +97,21 @@ final class LeaseClient {
         }
     }
 
+    /** A queue pair ends; the lease does too, if messages of it are on the way. */
+    private void closeStream(long nowNs, TransportConnection c, Stream stream) {
+        boolean onTheWay = stream.hasOnTheWay();
+        stream.end(WcStatus.WR_FLUSH_ERROR);
+        if (onTheWay) {
+            //= MR-4.5-5
+            c.reclaimed = true;
+            afterProgress(nowNs, c);
+        }
+    }
+
     private void request(long nowNs, TransportConnection c) {
         if (c.leaseState != LeaseState.WAITING) {
             c.wantedNs = nowNs;
+            early.choose(c);
         }
         c.answeredNs = 0;
         c.nonce = takeNonce();
@@ -119,34 +147,47 @@ final class LeaseClient {
         request.profileMask = limits.profiles();
         request.maxPaths = limits.maxPaths();
         request.versionMask = LeaseServer.versions();
-        request.demandKib = 0;
+        request.demandKib = demandKib(c);
         request.priority = 0;
         //= MR-3.6-7
         boolean first = c.dialer && !c.established;
         request.flags =
                 (first ? RequestFields.FLAG_CONNECT : 0)
                         | (c.dialer ? 0 : RequestFields.FLAG_ACCEPTOR);
-        request.cookie = 0;
+        request.cookie = c.cookie;
         byte[] data = c.dialer ? c.privateData : new byte[0];
         request.privateLength = data.length;
         System.arraycopy(data, 0, request.privateData, 0, data.length);
     }
 
+    /** What waits to be sent, in KiB, capped; 0 for nothing. */
+    private static long demandKib(TransportConnection c) {
+        long bytes = 0;
+        boolean any = false;
+        for (Stream stream : c.streams()) {
+            any |= stream.hasUnsent();
+            bytes += stream.unsentBytes(MAX_DEMAND_BYTES);
+        }
+        //= MR-3.8-1
+        long kib = (Math.min(bytes, MAX_DEMAND_BYTES) + 1023) >> 10;
+        return any ? Math.max(1, kib) : 0;
+    }
+
     /** The connection waiting for an answer with this nonce, or null: too late, or not ours. */
     private @Nullable TransportConnection asking(PacketMemory m, int at, NetAddress source) {
         TransportConnection c = device.connection(CommonHeader.ctx(m, at));
-        boolean asks =
-                c != null
-                        && c.nonce == ControlMessage.nonce(m, at)
-                        && source.sameHost(c.peer)
-                        && (c.leaseState == LeaseState.REQUESTED
-                                || c.leaseState == LeaseState.QUEUED);
-        if (!asks) {
+        if (c == null || !source.sameHost(c.peer) || !isAsking(c, ControlMessage.nonce(m, at))) {
             //= MR-3.4-6
             device.counters.increment(CounterId.ACKS_STALE);
             return null;
         }
         return c;
+    }
+
+    /** True when the connection waits for an answer to this request. */
+    private static boolean isAsking(TransportConnection c, long nonce) {
+        return c.nonce == nonce
+                && (c.leaseState == LeaseState.REQUESTED || c.leaseState == LeaseState.QUEUED);
     }
 
     void onGrant(long nowNs, PacketMemory m, int at, NetAddress source) {
@@ -166,6 +207,13 @@ final class LeaseClient {
             device.counters.increment(CounterId.ACKS_STALE);
             return;
         }
+        //= MR-3.7-13
+        if (c.established
+                && (grant.endpointId != c.peerEndpointId
+                        || grant.incarnation != c.peerIncarnation)) {
+            closer.fail(nowNs, c, "the peer restarted");
+            return;
+        }
         TxLease lease = takeLease(c.peer);
         int token = CommonHeader.token(grant.cid, grant.epoch);
         lease.open(c.peer, grant.cid, grant.epoch, token, grant.paths, profile == Profile.M);
@@ -175,7 +223,8 @@ final class LeaseClient {
                 grant.initialPsn,
                 mtu,
                 Math.clamp(grant.openMessages, 1, OpenMessages.MAX_SLOTS),
-                grant.quotaKib << 10);
+                grant.quotaKib << 10,
+                grant.maxReads);
         lease.allow(nowNs, grant.windowKib, grant.rateHint);
         noteAnswer(nowNs, c);
         //= MR-5.1-3
@@ -189,9 +238,15 @@ final class LeaseClient {
         c.askedInVain = false;
         c.reclaimed = false;
         c.heardNs = nowNs;
+        boolean earlyDone = (grant.flags & GrantFields.FLAG_EARLY_DONE) != 0;
+        if (earlyDone) {
+            lease.onEarlyDone(grant.initialPsn, grant.poolLoad);
+        }
+        early.onAnswer(c, earlyDone);
         c.leased(grant.cid, mtu, grant.paths, profile);
         if (!c.established) {
             c.established = true;
+            c.cookie = 0;
             c.peerPrivateData = Arrays.copyOf(grant.privateData, grant.privateLength);
             connections.bind(c, grant.endpointId, grant.incarnation);
             if (c.state() == ConnectionState.CONNECTING) {
@@ -230,7 +285,8 @@ final class LeaseClient {
     private TxLease takeLease(NetAddress peer) {
         TxLease lease = spareCount > 0 ? spare[--spareCount] : null;
         return lease == null
-                ? new TxLease(limits.maxPaths(), peer, limits.inboundRateBitsPerSecond())
+                ? new TxLease(
+                        limits.maxPaths(), peer, limits.inboundRateBitsPerSecond(), device.pulls)
                 : lease;
     }
 
@@ -238,6 +294,7 @@ final class LeaseClient {
         TransportConnection c = asking(m, at, source);
         if (c != null) {
             c.leaseState = LeaseState.QUEUED;
+            early.onAnswer(c, false);
             c.heardNs = nowNs;
             c.wantedNs = nowNs;
             noteAnswer(nowNs, c);
@@ -258,11 +315,13 @@ final class LeaseClient {
         if (c == null || reason == null) {
             return;
         }
+        early.onAnswer(c, ControlMessage.denyEarlyDone(m, at));
         long retryUs = Math.min(ControlMessage.denyRetryAfterUs(m, at), MAX_DENY_US);
         device.event(nowNs, EventId.LEASE_DENIED, c.index, reason.code(), retryUs);
         //= MR-3.4-12
         switch (reason) {
-            case QUEUE_FULL, POLICY, COOKIE -> waitAndAskAgain(nowNs, c, retryUs * 1_000, reason);
+            case COOKIE -> askWithCookie(nowNs, c, ControlMessage.denyCookie(m, at));
+            case QUEUE_FULL, POLICY -> waitAndAskAgain(nowNs, c, retryUs * 1_000, reason);
             case FINISHED -> waitAndAskAgain(nowNs, c, 0, reason);
             case NO_SERVICE -> {
                 // A peer that closed tells so, but its word may be overtaken.
@@ -288,8 +347,26 @@ final class LeaseClient {
         }
     }
 
+    /** The target is crowded and wants to see that we read what it sends to our address. */
+    private void askWithCookie(long nowNs, TransportConnection c, long cookie) {
+        boolean first = c.cookie == 0;
+        c.cookie = cookie;
+        if (first) {
+            // Refused as with any other reason: the time of being denied goes on.
+            c.leaseState = LeaseState.WAITING;
+            request(nowNs, c);
+        } else {
+            waitAndAskAgain(nowNs, c, 0, DenyReason.COOKIE);
+        }
+    }
+
     private void waitAndAskAgain(
             long nowNs, TransportConnection c, long waitNs, DenyReason reason) {
+        if (c.established && !c.hasUnsent()) {
+            c.leaseState = LeaseState.IDLE;
+            finish(nowNs, c);
+            return;
+        }
         if (nowNs - c.wantedNs >= limits.giveUpNs()) {
             closer.fail(nowNs, c, "the peer denied a context for too long: " + reason);
             return;
@@ -306,6 +383,18 @@ final class LeaseClient {
         for (Stream stream : c.streams()) {
             if (stream.hasUnsent()) {
                 c.readyStreams.add(stream);
+            }
+        }
+    }
+
+    /** Connections that waited for room to READ get their turn when there is some. */
+    void wakePullers() {
+        for (int n = device.pulls.wakeable(); n > 0; n--) {
+            TransportConnection c = device.connection(device.pulls.poll());
+            if (c != null) {
+                c.awaitsPulls = false;
+                readyAll(c);
+                device.ready.add(c);
             }
         }
     }
@@ -355,6 +444,10 @@ final class LeaseClient {
         if (c != null && !source.sameHost(c.peer)) {
             return;
         }
+        if (c != null && isAsking(c, ControlMessage.nonce(m, at))) {
+            //= MR-3.7-11
+            return;
+        }
         if (c != null && holdsToken(c, m, at)) {
             c.reclaimed = true;
             c.heardNs = nowNs;
@@ -378,6 +471,10 @@ final class LeaseClient {
     void onKeepalive(long nowNs, PacketMemory m, int at, NetAddress source) {
         TransportConnection c = device.connection(CommonHeader.ctx(m, at));
         if (c != null && !source.sameHost(c.peer)) {
+            return;
+        }
+        if (c != null && isAsking(c, ControlMessage.nonce(m, at))) {
+            //= MR-3.7-11
             return;
         }
         if (c != null && holdsToken(c, m, at)) {
@@ -465,6 +562,7 @@ final class LeaseClient {
         c.leaseState = LeaseState.IDLE;
         c.leaseEnded();
         if (lease != null) {
+            lease.dropPulls();
             if (spareCount == spare.length) {
                 spare = Arrays.copyOf(spare, spare.length * 2);
             }

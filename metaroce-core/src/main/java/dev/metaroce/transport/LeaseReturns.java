@@ -179,8 +179,9 @@ final class LeaseReturns {
         }
         if (contexts.has(cid, RxContexts.RECLAIM_ASKED)) {
             //= MR-3.5-8
-            if (contexts.heldNs(cid, nowNs) >= Reclaimer.DEADLINE_NS
+            if (contexts.heldNs(cid, nowNs) >= limits.reclaimDeadlineNs()
                     || contexts.silenceNs(cid, nowNs) >= 2 * limits.silenceNs()) {
+                noteEarlyOnly(cid);
                 expire(nowNs, cid, CounterId.EXPIRED);
                 return;
             }
@@ -197,6 +198,7 @@ final class LeaseReturns {
                 stale.noteUnused(cid);
                 peers.cameLate(contexts.peer(cid));
             }
+            noteEarlyOnly(cid);
             expire(nowNs, cid, unused ? CounterId.GRANT_UNUSED : CounterId.EXPIRED);
             return;
         }
@@ -204,6 +206,14 @@ final class LeaseReturns {
             sendKeepalive(cid);
         }
         armLife(nowNs, cid);
+    }
+
+    /** A holder of whom no DATA came loses the context: he may never have learnt of it. */
+    private void noteEarlyOnly(int cid) {
+        //= MR-3.2-10
+        if (contexts.has(cid, RxContexts.ONLY_EARLY)) {
+            stale.noteUnused(cid);
+        }
     }
 
     /** Longer for those whose last grants were taken back unused: they may be far away. */
@@ -215,7 +225,7 @@ final class LeaseReturns {
     /** True when someone lacks a context and none is on its way back. */
     private boolean isShort(long nowNs) {
         return switch (limits.policy()) {
-            case QUEUE -> pool.waiting() > pool.quarantined() + line.reclaiming();
+            case QUEUE, PREEMPT -> pool.waiting() > pool.quarantined() + line.reclaiming();
             case DENY ->
                     pool.free() + pool.quarantined() == 0
                             && nowNs - refusedNs < limits.grantUnusedNs();

@@ -33,7 +33,11 @@ final class LeaseServer {
     private final PeerTable peers = new PeerTable();
     private final WaitingLine line;
     private final ReceiverShares shares;
+    private final Cookies cookies;
     private final RequestFields request = new RequestFields();
+
+    /** The connection that the present request is for, when it is known here. */
+    private @Nullable TransportConnection asker;
 
     private final StaleTokens stale;
     private final Reclaimer reclaimer;
@@ -50,6 +54,7 @@ final class LeaseServer {
         this.contexts = contexts;
         this.pool = pool;
         retries = new RetryPace(device.rng);
+        cookies = new Cookies(device.keySource);
         this.shares = shares;
         limits = device.limits;
         line = new WaitingLine(limits.maxWaiters());
@@ -90,24 +95,77 @@ final class LeaseServer {
     void onAccepted(long nowNs, int cid) {
         heard(nowNs, cid);
         if (pool.state(cid) == SlotState.GRANTED) {
-            //= MR-3.1-11
-            pool.activate(cid);
+            contexts.noteFirstData(cid, nowNs);
             if (contexts.heldNs(cid, nowNs) < returns.grantTimeNs(cid) / 4) {
                 peers.cameEarly(contexts.peer(cid));
             }
-            device.event(nowNs, EventId.CID_ACTIVE, contexts.holderPort(cid), cid, pool.epoch(cid));
+            activate(nowNs, cid);
+        } else if (contexts.has(cid, RxContexts.ONLY_EARLY)) {
+            contexts.noteFirstData(cid, nowNs);
         }
+        contexts.unset(cid, RxContexts.ONLY_EARLY);
+        reclaimer.onUsed(nowNs, cid);
+    }
+
+    /** The message in the REQUEST that this context was granted for was executed. */
+    void onEarly(long nowNs, int cid) {
+        TransportConnection connection = contexts.connection(cid);
+        if (connection != null) {
+            //= MR-3.7-8
+            connection.rxEarlyNonce = contexts.nonce(cid);
+        }
+        contexts.set(cid, RxContexts.ONLY_EARLY);
+        activate(nowNs, cid);
+    }
+
+    private void activate(long nowNs, int cid) {
+        //= MR-3.1-11
+        pool.activate(cid);
+        device.event(nowNs, EventId.CID_ACTIVE, contexts.holderPort(cid), cid, pool.epoch(cid));
     }
 
     // REQUEST
 
-    void onRequest(long nowNs, PacketMemory m, int at, NetAddress source) {
+    /**
+     * Answers a request.
+     *
+     * @return the context granted by it at once, when its message may be executed there; else -1
+     */
+    int onRequest(long nowNs, PacketMemory m, int at, NetAddress source) {
         device.counters.increment(CounterId.REQUESTS_RECEIVED);
         request.read(m, at);
+        asker = known(source);
+        if (needsCookie(nowNs, source)) {
+            // Whoever it is: nothing is remembered of it.
+            long cookie = cookies.of(nowNs, source, request.endpointId, request.connectionId);
+            deny(nowNs, source, DenyReason.COOKIE, cookie);
+            return -1;
+        }
+        boolean early = mayRunEarly(source);
+        int cid = answer(nowNs, source);
+        return early ? cid : -1;
+    }
+
+    /** True when the message of the request may be executed, should it get a context at once. */
+    private boolean mayRunEarly(NetAddress source) {
+        //= MR-3.7-7
+        return (request.flags & RequestFields.FLAG_EARLY) != 0
+                && limits.earlyData()
+                && asker != null
+                && asker.established
+                && source.sameHost(asker.peer);
+    }
+
+    /** Answers the request; returns the context that it got just now, or -1. */
+    private int answer(long nowNs, NetAddress source) {
         int peer = peers.enter(request.endpointId, request.incarnation, source);
         if (peer < 0) {
+            if (asker != null && isNewer(asker)) {
+                //= MR-3.7-12
+                asker.rxNonce = request.nonce;
+            }
             deny(nowNs, source, DenyReason.QUEUE_FULL, retries.refuse(nowNs));
-            return;
+            return -1;
         }
         if (peers.isNew(peer)) {
             retireOlder(nowNs, source);
@@ -115,50 +173,76 @@ final class LeaseServer {
         if (peers.incarnation(peer) != request.incarnation) {
             // A late request of a process that has restarted since.
             deny(nowNs, source, DenyReason.FINISHED, 0);
-            return;
+            return -1;
         }
         int cid = granted(peer, request.nonce);
         if (cid >= 0) {
             //= MR-3.4-1
             noteRepeat(contexts.connection(cid));
             sendGrant(cid);
-            return;
+            return -1;
         }
         int ticket = line.find(peer, request.nonce);
         if (ticket >= 0) {
             line.heard(ticket, nowNs);
             line.connection(ticket).peerHeardNs = nowNs;
             sendQueued(ticket, source);
-            return;
+            return -1;
         }
         if (!peers.isFresh(peer, request.nonce)) {
             deny(nowNs, source, DenyReason.FINISHED, 0);
-            return;
+            return -1;
         }
         // Whatever the answer is: a copy that comes later is not decided on again.
         peers.use(peer, request.nonce);
         Profile profile = profile();
         if (profile == null) {
             deny(nowNs, source, DenyReason.PROFILE, 0);
-            return;
+            return -1;
         }
         TransportConnection connection = connectionOf(nowNs, source);
         if (connection == null) {
-            return;
+            return -1;
         }
         //= MR-3.4-16
-        if (connection.rxNonce != 0 && request.nonce - connection.rxNonce < 0) {
+        if (!isNewer(connection)) {
             // A late copy. Its sender has gone on, and may hold a context for this connection.
             deny(nowNs, source, DenyReason.FINISHED, 0);
-            return;
+            return -1;
         }
-        if (request.nonce != connection.rxNonce) {
-            // Nobody asks while he holds a context: what there is was given up.
-            connection.rxNonce = request.nonce;
-            connection.rxRepeats = 0;
-            returns.forget(nowNs, connection);
-        }
-        decide(nowNs, source, peer, connection);
+        // Nobody asks while he holds a context: what there is was given up.
+        connection.rxNonce = request.nonce;
+        connection.rxRepeats = 0;
+        returns.forget(nowNs, connection);
+        return decide(nowNs, source, peer, connection);
+    }
+
+    /** True when the request is newer than all that were decided on for this connection. */
+    private boolean isNewer(TransportConnection connection) {
+        return connection.rxNonce == 0 || request.nonce - connection.rxNonce > 0;
+    }
+
+    /** True for a stranger whose address may be forged, while room is getting scarce. */
+    private boolean needsCookie(long nowNs, NetAddress source) {
+        boolean crowded =
+                2 * pool.waiting() > limits.maxWaiters()
+                        || 2 * device.connectionCount() > limits.maxConnections()
+                        || peers.isCrowded();
+        //= MR-3.8-9
+        return crowded
+                && asker == null
+                && !cookies.isValid(
+                        request.cookie, nowNs, source, request.endpointId, request.connectionId);
+    }
+
+    /** The connection that the request is for, or null. */
+    private @Nullable TransportConnection known(NetAddress source) {
+        boolean byAcceptor = (request.flags & RequestFields.FLAG_ACCEPTOR) != 0;
+        TransportConnection known =
+                connections.find(request.endpointId, request.connectionId, byAcceptor);
+        return known == null && byAcceptor
+                ? connections.dialledTo(source, request.connectionId)
+                : known;
     }
 
     private static void noteRepeat(@Nullable TransportConnection connection) {
@@ -185,18 +269,17 @@ final class LeaseServer {
     }
 
     private @Nullable TransportConnection connectionOf(long nowNs, NetAddress source) {
-        boolean byAcceptor = (request.flags & RequestFields.FLAG_ACCEPTOR) != 0;
-        TransportConnection known =
-                connections.find(request.endpointId, request.connectionId, byAcceptor);
-        if (known == null && byAcceptor) {
-            known = dialledTo(source);
-        }
+        TransportConnection known = asker;
         if (known != null) {
             if (known.isEnded()) {
                 deny(nowNs, source, DenyReason.SERVICE, 0);
                 return null;
             }
-            known.peer = source;
+            if (known.peerEndpointId != request.endpointId) {
+                // We dialled it, and it asks before we heard that it accepted.
+                connections.bind(known, request.endpointId, request.incarnation);
+            }
+            connections.move(known, source);
             known.peerHeardNs = nowNs;
             return known;
         }
@@ -234,27 +317,8 @@ final class LeaseServer {
         return made;
     }
 
-    /**
-     * The side that accepted may ask before we know that it did: its GRANT is lost or late, or we
-     * wait in its line. That it knows the connection tells as much.
-     */
-    private @Nullable TransportConnection dialledTo(NetAddress source) {
-        for (int i = 0; i < device.connectionSlots(); i++) {
-            TransportConnection c = device.connection(i);
-            //= MR-3.6-8
-            if (c != null
-                    && c.dialer
-                    && !c.established
-                    && c.connectionId == request.connectionId
-                    && source.sameHost(c.peer)) {
-                connections.bind(c, request.endpointId, request.incarnation);
-                return c;
-            }
-        }
-        return null;
-    }
-
-    private void decide(long nowNs, NetAddress source, int peer, TransportConnection connection) {
+    /** Returns the context granted, or -1. */
+    private int decide(long nowNs, NetAddress source, int peer, TransportConnection connection) {
         int ticket =
                 line.prepare(
                         peer,
@@ -266,11 +330,15 @@ final class LeaseServer {
                         nowNs);
         if (ticket < 0) {
             deny(nowNs, source, DenyReason.QUEUE_FULL, retries.refuse(nowNs));
-            return;
+            return -1;
         }
-        long decision = pool.request(nowNs, peer, ticket);
+        long decision =
+                pool.request(nowNs, peer, hostOf(source), ticket, isShortDemand(request.demandKib));
         switch (CidPool.kind(decision)) {
-            case GRANT -> grant(nowNs, CidPool.cid(decision), ticket);
+            case GRANT -> {
+                grant(nowNs, CidPool.cid(decision), ticket);
+                return CidPool.cid(decision);
+            }
             case QUEUED -> {
                 peers.hold(peer, 1);
                 device.counters.increment(CounterId.QUEUED);
@@ -290,6 +358,18 @@ final class LeaseServer {
                 deny(nowNs, source, reason, retries.refuse(nowNs));
             }
         }
+        return -1;
+    }
+
+    /** Stands for the host of an address in the pool; for IPv4 no two have the same. */
+    private static int hostOf(NetAddress address) {
+        return Long.hashCode(address.low()) + 31 * Long.hashCode(address.high());
+    }
+
+    /** A demand of 0 says nothing. */
+    private boolean isShortDemand(long demandKib) {
+        //= MR-3.8-2
+        return demandKib > 0 && demandKib <= limits.shortDemandBytes() >> 10;
     }
 
     private int pathsFor(RequestFields fields) {
@@ -367,7 +447,11 @@ final class LeaseServer {
         grant.rateHint = contexts.rateHint(cid);
         grant.hintSeq = contexts.hintSeq(cid);
         grant.openMessages = limits.openMessages();
-        grant.maxReads = 0;
+        grant.maxReads = limits.maxReads();
+        //= MR-3.7-8
+        boolean earlyDone = connection.ranEarly(nonce);
+        grant.flags = earlyDone ? GrantFields.FLAG_EARLY_DONE : 0;
+        grant.poolLoad = earlyDone ? pool.load() : 0;
         grant.connectionId = connection.connectionId;
         byte[] answer = connection.privateData;
         grant.privateLength = connection.dialer ? 0 : answer.length;
@@ -389,19 +473,20 @@ final class LeaseServer {
                 position);
     }
 
-    private void deny(long nowNs, NetAddress to, DenyReason reason, long retryAfterUs) {
+    /** Says no; the number is the time in us after which to ask again, or the cookie. */
+    private void deny(long nowNs, NetAddress to, DenyReason reason, long number) {
         device.counters.increment(CounterId.DENIED);
         device.event(nowNs, EventId.CID_DENIED, to.port(), reason.code(), 0);
         //= MR-2.2-6, MR-2.6-2, MR-3.4-13
         device.send(
                 ControlOpcode.DENY,
                 to,
-                null,
+                asker,
                 request.srcCtx,
                 request.nonce,
                 0,
                 reason.code(),
-                retryAfterUs);
+                number);
     }
 
     /** A REQUEST of another protocol version: told which versions are understood. */
@@ -411,6 +496,7 @@ final class LeaseServer {
             // Of a version we do not speak only these two fields are known to lie where ours do.
             request.nonce = ControlMessage.nonce(m, at);
             request.srcCtx = RequestFields.srcCtx(m, at);
+            asker = null;
             deny(nowNs, source, DenyReason.VERSION, 0);
         }
     }
@@ -423,19 +509,14 @@ final class LeaseServer {
 
     /** A new incarnation at the address of an old one takes nothing over: the old leases end. */
     private void retireOlder(long nowNs, NetAddress source) {
-        for (int i = 0; i < device.connectionSlots(); i++) {
-            TransportConnection c = device.connection(i);
-            //= MR-3.4-3
-            if (c != null
-                    && c.established
-                    && (c.peer.equals(source) || c.peerEndpointId == request.endpointId)
-                    && request.incarnation - c.peerIncarnation > 0) {
-                if (c.rxCid >= 0) {
-                    returns.expire(nowNs, c.rxCid, CounterId.RETIRED);
-                }
-                c.pendingFailure = "the peer restarted";
-                device.ready.add(c);
+        //= MR-3.4-3
+        for (TransportConnection c :
+                connections.older(source, request.endpointId, request.incarnation)) {
+            if (c.rxCid >= 0) {
+                returns.expire(nowNs, c.rxCid, CounterId.RETIRED);
             }
+            c.pendingFailure = "the peer restarted";
+            device.ready.add(c);
         }
     }
 }

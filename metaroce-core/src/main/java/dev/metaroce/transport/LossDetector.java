@@ -5,28 +5,54 @@ import dev.metaroce.util.WindowBitmap;
 /**
  * Finds lost packets. A path keeps its order, so a packet is lost when one that was sent after it,
  * on the same path, has arrived; the path's guard asks for a few more where a path proved to
- * reorder. Returns facts, sends nothing.
+ * reorder. A request that waits for a reply is lost, too, when a later one on that path has its
+ * own. Returns facts, sends nothing.
  */
 final class LossDetector {
     private LossDetector() {}
 
     /**
+     * Packets that did not arrive.
+     *
      * @param found receives a bit for PSN una + i at bit i
      * @return number of lost packets
      */
-    static int detect(TxPath path, long[] found) {
+    static int overtaken(TxPath path, long[] found) {
         WindowBitmap.clear(found, 0);
-        int limit = path.deliveredOrder() - path.guardPackets();
         int count = 0;
-        int una = path.una();
-        int outstanding = path.nextPsn() - una;
+        int outstanding = path.nextPsn() - path.una();
         for (int i = 0; i < outstanding; i++) {
-            int psn = una + i;
-            if (path.status(psn) == TxPath.IN_FLIGHT && path.sentOrder(psn) - limit < 0) {
-                WindowBitmap.set(found, 0, i);
-                count++;
-            }
+            count += note(path.isOvertaken(path.una() + i), i, found);
         }
         return count;
+    }
+
+    /** Requests whose replies are lost, as the reply to {@code replied} tells. */
+    static int unanswered(TxPath path, int replied, long[] found) {
+        WindowBitmap.clear(found, 0);
+        int count = 0;
+        int outstanding = path.nextPsn() - path.una();
+        for (int i = 0; i < outstanding; i++) {
+            count += note(path.isUnanswered(path.una() + i, replied), i, found);
+        }
+        return count;
+    }
+
+    /** Requests whose replies are lost, as the answer to a probe of that time tells. */
+    static int unansweredAt(TxPath path, int echoTime, long[] found) {
+        WindowBitmap.clear(found, 0);
+        int count = 0;
+        int outstanding = path.nextPsn() - path.una();
+        for (int i = 0; i < outstanding; i++) {
+            count += note(path.isUnansweredAt(path.una() + i, echoTime), i, found);
+        }
+        return count;
+    }
+
+    private static int note(boolean lost, int bit, long[] found) {
+        if (lost) {
+            WindowBitmap.set(found, 0, bit);
+        }
+        return lost ? 1 : 0;
     }
 }

@@ -44,7 +44,8 @@ public final class MetaRoceProtocol {
                         limits.maxWaitersPerPeer(),
                         limits.packetLifetimeNs(),
                         limits.policy(),
-                        device.keySource.getAsInt() & 0xFF);
+                        device.keySource.getAsInt() & 0xFF,
+                        limits.shortSlots());
         connections = new ConnectionTable(device);
         ReceiverShares shares = new ReceiverShares(limits, contexts);
         acks = new AckBuilder(device, contexts, shares, pool);
@@ -95,21 +96,32 @@ public final class MetaRoceProtocol {
             return;
         }
         switch (type) {
-            case DATA -> responder.onData(nowNs, m, at, bytes, source, ce);
+            case DATA -> {
+                if (Stream.opcodeOf(CommonHeader.opcode(m, at)).isReply()) {
+                    completer.onReply(nowNs, m, at, bytes, source, ce);
+                } else {
+                    responder.onData(nowNs, m, at, bytes, source, ce);
+                }
+            }
             case ACK -> completer.onAck(nowNs, m, at, source);
             case NAK -> completer.onNak(nowNs, m, at, source);
             case PROBE -> responder.onProbe(nowNs, m, at, source);
-            case CTRL -> onControl(nowNs, m, at, source);
+            case CTRL -> onControl(nowNs, m, at, bytes, source);
         }
     }
 
-    private void onControl(long nowNs, PacketMemory m, int at, NetAddress source) {
+    private void onControl(long nowNs, PacketMemory m, int at, int bytes, NetAddress source) {
         ControlOpcode opcode = ControlOpcode.of(CommonHeader.opcode(m, at));
         if (opcode == null) {
             return;
         }
         switch (opcode) {
-            case REQUEST -> server.onRequest(nowNs, m, at, source);
+            case REQUEST -> {
+                int cid = server.onRequest(nowNs, m, at, source);
+                if (cid >= 0) {
+                    responder.onEarly(nowNs, cid, m, at, bytes);
+                }
+            }
             case GRANT -> client.onGrant(nowNs, m, at, source);
             case QUEUED -> client.onQueued(nowNs, m, at, source);
             case DENY -> client.onDeny(nowNs, m, at, source);
@@ -156,7 +168,10 @@ public final class MetaRoceProtocol {
 
     /** True when {@link #pollTransmit} would find nothing to look at. */
     public boolean isQuiet() {
-        return device.outbox.isEmpty() && device.ready.isEmpty() && !acks.isOwing();
+        return device.outbox.isEmpty()
+                && device.ready.isEmpty()
+                && !acks.isOwing()
+                && device.pulls.wakeable() == 0;
     }
 
     /**
@@ -166,6 +181,7 @@ public final class MetaRoceProtocol {
     public int pollTransmit(long nowNs, TxBatch batch) {
         int sent = answersMissed ? acks.pollTransmit(nowNs, batch) : 0;
         sent += control.pollTransmit(nowNs, batch);
+        client.wakePullers();
         while (!device.ready.isEmpty() && batch.hasRoom(largestPacket())) {
             TransportConnection c = device.ready.poll();
             if (c != null) {

@@ -3,8 +3,9 @@ package dev.metaroce.transport;
 import java.util.Arrays;
 
 /**
- * The messages of several packets that an initiator has on the way in one lease: which part of
- * their work request they are, and how much of them is not acknowledged. Named by their slots, as
+ * The messages of several packets, and the atomic operations, that an initiator has on the way in
+ * one lease: which part of their work request they are, how much of them is not known to have
+ * arrived, and how much is not acknowledged. Named by their slots, as
  * on the wire. Memory comes with the messages that were open at once.
  *
  * <p>Owner: the engine thread.
@@ -18,6 +19,7 @@ final class OpenMessages {
     private final long[] taken = new long[MAX_SLOTS / Long.SIZE];
     private long[] start = new long[FIRST_SLOTS];
     private long[] length = new long[FIRST_SLOTS];
+    private long[] missing = new long[FIRST_SLOTS];
     private long[] left = new long[FIRST_SLOTS];
     private int granted;
     private int count;
@@ -54,10 +56,12 @@ final class OpenMessages {
             int slots = Math.max(slot + 1, 2 * start.length);
             start = Arrays.copyOf(start, slots);
             length = Arrays.copyOf(length, slots);
+            missing = Arrays.copyOf(missing, slots);
             left = Arrays.copyOf(left, slots);
         }
         start[slot] = from;
         length[slot] = bytes;
+        missing[slot] = bytes;
         left[slot] = bytes;
         return slot;
     }
@@ -72,7 +76,13 @@ final class OpenMessages {
         return length[slot];
     }
 
-    /** One packet arrived; true when it was the last one that had not, and the slot is free. */
+    /** One packet is known to have arrived; true when it was the last one that was not. */
+    boolean arrive(int slot, int bytes) {
+        missing[slot] -= bytes;
+        return missing[slot] <= 0;
+    }
+
+    /** One packet is done with; true when it was the last one that was not, and the slot is free. */
     boolean acknowledge(int slot, int bytes) {
         left[slot] -= bytes;
         if (left[slot] > 0) {

@@ -68,15 +68,20 @@ final class PathTimers {
             }
             //= MR-3.3-12
             if (stuckNs >= limits.giveUpNs()) {
-                return silent
-                        ? "the peer was alive and went silent"
-                        : String.format(
-                                Locale.ROOT,
-                                "the peer answers, but a packet of %,d bytes does not get through",
-                                bytes);
+                return silent ? "the peer was alive and went silent" : whatIsMissing(path);
             }
         }
         return "";
+    }
+
+    private static String whatIsMissing(TxPath path) {
+        int psn = path.una();
+        return String.format(
+                Locale.ROOT,
+                path.awaitsReply(psn)
+                        ? "the peer answers, but a reply with %,d bytes of payload does not come"
+                        : "the peer answers, but a packet of %,d bytes does not get through",
+                path.awaitsReply(psn) ? path.bytes(psn) : path.packetBytes(psn));
     }
 
     private long probeDeadlineNs(TxPath path) {
@@ -104,7 +109,7 @@ final class PathTimers {
             int from = path.state.route();
             int to = PathHealth.nextRoute(lease.states, lease.pathCount, from, limits.routes());
             path.state.moveTo(to, TxLease.FEWEST_PACKETS);
-            path.markAllLost();
+            path.markLostFrom(path.una());
             device.counters.increment(CounterId.REROUTES);
             device.event(nowNs, EventId.PATH_REROUTED, pathId, from, to);
         }

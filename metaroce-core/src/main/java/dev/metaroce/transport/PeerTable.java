@@ -138,6 +138,11 @@ final class PeerTable {
         return z ^ z >>> 32;
     }
 
+    /** True when more than half of all entries there may be were made. */
+    boolean isCrowded() {
+        return used > MOST_ENTRIES / 2;
+    }
+
     /** True when the nonce was not used before and is not older than the window of 64 remembers. */
     boolean isFresh(int peer, long nonce) {
         if (newestNonce[peer] == 0) {

@@ -2,8 +2,8 @@ package dev.metaroce.transport;
 
 import dev.metaroce.event.CounterId;
 import dev.metaroce.event.Counters;
-import dev.metaroce.memory.MemoryRegion;
 import dev.metaroce.ring.WcStatus;
+import dev.metaroce.ring.WorkQueue;
 import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.wire.DataHeader;
 import dev.metaroce.wire.Flags;
@@ -29,7 +29,7 @@ final class Requester {
     private static final int STREAM_TURN_PACKETS = 16;
 
     /** Payload that is sent from where it is, if the port can: less costs more than a copy. */
-    private static final int LENT_BYTES_MIN = 2048;
+    static final int LENT_BYTES_MIN = 2048;
 
     private final DeviceState device;
     private final Counters counters;
@@ -125,7 +125,7 @@ final class Requester {
                     && batch.hasRoom(largestPacket(lease))) {
                 //= MR-4.3-2
                 int psn = path.takeLost();
-                lease.pace(nowNs, path.bytes(psn));
+                lease.pace(nowNs, path.payloadBytes(psn));
                 boolean ask = path.lostCount() == 0 || path.state.freeWindow() == 1;
                 emit(nowNs, lease, i, psn, ask ? Flags.RETX | Flags.ACK_REQ : Flags.RETX, batch);
                 sent++;
@@ -154,15 +154,16 @@ final class Requester {
                 && path.hasPsn()
                 && isPaced(nowNs, c, lease)
                 && batch.hasRoom(largestPacket(lease))
-                && lease.admits(nextBytes(stream, lease))) {
+                && lease.admits(nextPayload(stream, lease))) {
             int psn = cutPacket(lease, path, stream);
+            boolean answered = path.awaitsReply(psn);
             stream = nextStream(nowNs, c, lease);
-            int bytes = path.bytes(psn);
+            int bytes = path.payloadBytes(psn);
             lease.pace(nowNs, bytes);
             boolean full =
                     path.state.freeWindow() == 1 || !path.hasPsn() || lease.isFullWith(bytes);
             //= MR-4.2-9
-            int flags = stream == null || full ? Flags.ACK_REQ : 0;
+            int flags = (stream == null || full) && !answered ? Flags.ACK_REQ : 0;
             //= MR-5.6-6
             flags |= stream != null && lease.isHeldBack(nowNs, bytes) ? Flags.MORE : 0;
             emit(nowNs, lease, choice, psn, flags, batch);
@@ -190,6 +191,12 @@ final class Requester {
         return -1;
     }
 
+    /** Payload of the next packet. */
+    private static int nextPayload(Stream stream, TxLease lease) {
+        return stream.opcode(stream.sendSeq()).isPull() ? 0 : nextBytes(stream, lease);
+    }
+
+    /** Bytes of its message that the next packet carries or asks for. */
     private static int nextBytes(Stream stream, TxLease lease) {
         long left = stream.isMidMessage() ? stream.leftOfMessage() : stream.nextMessageBytes(lease);
         return (int) Math.min(left, lease.mtu);
@@ -208,13 +215,29 @@ final class Requester {
                 return null;
             }
             if (stream.hasWork(newMessages, lease, nowNs)) {
-                return stream;
-            }
-            if (stream.hasUnsent() && !lease.messages.hasRoom()) {
+                if (mayAsk(c, lease, stream)) {
+                    return stream;
+                }
+            } else if (stream.hasUnsent() && !lease.messages.hasRoom()) {
                 lease.slotWanted = true;
             }
             c.readyStreams.poll();
         }
+    }
+
+    /** True unless the next packet asks for a reply and there is no room for one now. */
+    private boolean mayAsk(TransportConnection c, TxLease lease, Stream stream) {
+        long seq = stream.sendSeq();
+        if (!stream.opcode(seq).isPull() || lease.mayPull(nextBytes(stream, lease))) {
+            return true;
+        }
+        if (lease.servesPulls()) {
+            lease.pullWanted = true;
+            device.pulls.await(c);
+        } else {
+            c.noteLocalFault(stream, seq, WcStatus.REMOTE_INVALID_REQUEST_ERROR);
+        }
+        return false;
     }
 
     private int cutPacket(TxLease lease, TxPath path, Stream stream) {
@@ -229,7 +252,8 @@ final class Requester {
                         stream.sendOffset(),
                         bytes,
                         stream.messageNumber(),
-                        stream.messageSlot());
+                        stream.messageSlot(),
+                        stream.opcode(stream.sendSeq()).isPull());
         stream.cut(bytes);
         turnPackets++;
         counters.increment(CounterId.DATA_SENT);
@@ -252,7 +276,7 @@ final class Requester {
             packetBytes = emitData(lease, pathId, psn, txTime, extraFlags, stream, batch);
             if ((extraFlags & Flags.RETX) != 0) {
                 counters.increment(CounterId.DATA_RESENT);
-                counters.add(CounterId.RESENT_BYTES, path.bytes(psn));
+                counters.add(CounterId.RESENT_BYTES, path.payloadBytes(psn));
             }
         }
         path.onSent(psn, packetBytes, txTime, nowNs);
@@ -294,13 +318,14 @@ final class Requester {
         TxPath path = lease.paths[pathId];
         long seq = path.seq(psn);
         long offset = path.offset(psn);
-        int bytes = path.bytes(psn);
+        int bytes = path.payloadBytes(psn);
+        int part = path.bytes(psn);
         int slot = path.slot(psn);
         boolean whole = slot == DataHeader.NO_SLOT;
         long start = whole ? offset : lease.messages.start(slot);
-        long length = whole ? bytes : lease.messages.length(slot);
+        long length = whole ? part : lease.messages.length(slot);
         Opcode opcode = stream.wireOpcode(seq, start + length);
-        boolean last = offset + bytes == start + length;
+        boolean last = offset + part == start + length;
         boolean imm = last && opcode.carriesImmediate();
         int header = DataHeader.headerBytes(opcode, imm);
         int packetBytes = header + bytes + CommonHeader.TRAILER_BYTES;
@@ -319,49 +344,74 @@ final class Requester {
                 psn,
                 txTime);
         DataHeader.encodeMessage(m, at, path.msn(psn), offset - start, length, slot, 0);
-        encodeTarget(m, at, opcode, stream, seq, start, imm);
-        MemoryRegion region = stream.sendQueue().region(seq);
-        long from = stream.sendQueue().localOffset(seq) + offset;
-        if (batch.gathers()
-                && region != null
-                && isLent(region, bytes)
-                && MemoryRegion.lend(region, from, m, at, header, bytes)) {
-            batch.lend(header, region.address() + from, bytes);
-        } else if (bytes == 0
-                || (region != null && MemoryRegion.fill(region, from, m, at + header, bytes))) {
-            CommonHeader.seal(m, at, header + bytes);
-        } else {
-            // The region was closed under posted work, or it is virtual and this port copies. The
-            // packet goes out blank and without a valid CRC, which nobody accepts, and the stream
-            // fails before this PSN could be made again.
-            m.segment().asSlice(at + header, bytes).fill((byte) 0);
-            WcStatus status = WcStatus.LOCAL_PROTECTION_ERROR;
-            stream.connection().noteLocalFault(stream, seq, status);
+        int recvSeq = opcode.consumesReceive() ? stream.recvSeq(seq) : 0;
+        encodeTarget(m, at, opcode, stream, seq, start, recvSeq, imm);
+        if (opcode == Opcode.READ_REQ) {
+            DataHeader.encodeSegLength(m, at, part);
         }
+        putPayload(batch, at, header, stream, seq, offset, bytes);
         return packetBytes;
     }
 
-    private static boolean isLent(MemoryRegion region, int bytes) {
-        return bytes >= LENT_BYTES_MIN || (bytes > 0 && region.isVirtual());
+    /**
+     * Puts payload and checksum behind the {@code header} bytes of the packet appended last.
+     *
+     * @return false when the memory is out of reach: the stream is to fail
+     */
+    static boolean putPayload(
+            TxBatch batch, int at, int header, Stream stream, long seq, long offset, int bytes) {
+        PacketMemory m = batch.memory();
+        WorkQueue queue = stream.sendQueue();
+        long lent =
+                batch.gathers()
+                        ? queue.lend(seq, offset, m, at, header, bytes, LENT_BYTES_MIN)
+                        : WorkQueue.NOT_LENT;
+        if (lent != WorkQueue.NOT_LENT) {
+            batch.lend(header, lent, bytes);
+            return true;
+        }
+        if (queue.gather(seq, offset, m, at + header, bytes)) {
+            CommonHeader.seal(m, at, header + bytes);
+            return true;
+        }
+        // The region was closed under posted work, or it is virtual and this port copies. The
+        // packet goes out blank and without a valid CRC, which nobody accepts, and the stream
+        // fails before this packet could be made again.
+        m.segment().asSlice(at + header, bytes).fill((byte) 0);
+        WcStatus status = WcStatus.LOCAL_PROTECTION_ERROR;
+        stream.connection().noteLocalFault(stream, seq, status);
+        return false;
     }
 
-    private static void encodeTarget(
+    static void encodeTarget(
             PacketMemory m,
             int at,
             Opcode opcode,
             Stream stream,
             long seq,
             long start,
+            int recvSeq,
             boolean imm) {
-        if (opcode.hasReth()) {
+        if (opcode.isAtomic()) {
+            DataHeader.encodeAtomic(
+                    m,
+                    at,
+                    stream.sendQueue().remoteAddress(seq),
+                    stream.sendQueue().rkey(seq),
+                    stream.sendQueue().swapOrAdd(seq),
+                    stream.sendQueue().compare(seq));
+        } else if (opcode.hasReth()) {
             DataHeader.encodeReth(
                     m,
                     at,
                     stream.sendQueue().remoteAddress(seq) + start,
                     stream.sendQueue().rkey(seq),
-                    opcode.consumesReceive() ? stream.recvSeq(seq) : 0);
+                    recvSeq);
         } else {
-            DataHeader.encodeRecvSeq(m, at, stream.recvSeq(seq));
+            DataHeader.encodeRecvSeq(m, at, recvSeq);
+        }
+        if (opcode.invalidates()) {
+            DataHeader.encodeInvalidatedKey(m, at, stream.sendQueue().immediate(seq));
         }
         if (imm) {
             DataHeader.encodeImmediate(m, at, opcode, stream.sendQueue().immediate(seq));

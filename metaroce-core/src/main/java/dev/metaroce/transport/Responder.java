@@ -9,6 +9,7 @@ import dev.metaroce.memory.RegionTable;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.wire.DataHeader;
+import dev.metaroce.wire.EarlyMessage;
 import dev.metaroce.wire.Flags;
 import dev.metaroce.wire.NakCode;
 import dev.metaroce.wire.NetAddress;
@@ -27,12 +28,15 @@ final class Responder {
     private final LeaseServer leases;
     private final RxContexts contexts;
     private final AckBuilder acks;
+    private final PullServer pulls;
+    private final PullRequest pull = new PullRequest();
 
     // Set by check(), read by accept()
     private @Nullable Stream stream;
     private long receiveSeq;
     private @Nullable MemoryRegion region;
     private long placeAt;
+    private @Nullable MemoryRegion invalidated;
 
     Responder(DeviceState device, LeaseServer leases, AckBuilder acks) {
         this.device = device;
@@ -40,6 +44,7 @@ final class Responder {
         this.acks = acks;
         counters = device.counters;
         contexts = leases.contexts();
+        pulls = new PullServer(device, contexts, acks);
     }
 
     void onData(long nowNs, PacketMemory m, int at, int bytes, NetAddress source, boolean ce) {
@@ -51,14 +56,10 @@ final class Responder {
         int payloadAt = DataHeader.payloadOffset(m, at);
         int payload = at + bytes - CommonHeader.TRAILER_BYTES - payloadAt;
         if (verdict == Verdict.ACCEPTED) {
-            verdict = checkMessage(cid, m, at, payload);
+            verdict = checkMessage(nowNs, cid, m, at, payload);
         }
-        if (verdict == Verdict.ACCEPTED && payload > 0) {
-            //= MR-4.1-1
-            MemoryRegion to = region;
-            if (to == null || !MemoryRegion.place(m, payloadAt, to, placeAt, payload)) {
-                verdict = Verdict.ACCESS;
-            }
+        if (verdict == Verdict.ACCEPTED) {
+            verdict = place(m, at, payloadAt, payload);
         }
         //= MR-3.2-7
         switch (verdict) {
@@ -68,6 +69,7 @@ final class Responder {
                 leases.heard(nowNs, cid);
                 contexts.set(cid, RxContexts.ANSWERS_MISSED);
                 acks.oweNow(cid, path);
+                repeatPull(nowNs, cid, m, at);
             }
             case STALE_CONTEXT -> {
                 counters.increment(CounterId.STALE_CONTEXT);
@@ -81,16 +83,68 @@ final class Responder {
                 leases.heard(nowNs, cid);
                 refuse(NakCode.RECEIVER_NOT_READY, cid, ctx, m, at);
             }
-            case ACCESS -> {
+            case ACCESS, MISALIGNED -> {
                 counters.increment(CounterId.ACCESS_REFUSED);
-                refuse(NakCode.REMOTE_ACCESS, cid, ctx, m, at);
+                refuse(codeOf(verdict), cid, ctx, m, at);
             }
             case TOO_LONG -> {
                 refuse(NakCode.LENGTH, cid, ctx, m, at);
-                tooLong(cid, DataHeader.msn(m, at));
+                spoil(cid, DataHeader.msn(m, at), WcStatus.LOCAL_LENGTH_ERROR);
+            }
+            case LOCAL_FAULT -> {
+                refuse(NakCode.REMOTE_OPERATION, cid, ctx, m, at);
+                spoil(cid, DataHeader.msn(m, at), WcStatus.LOCAL_PROTECTION_ERROR);
             }
             case INVALID -> refuse(NakCode.INVALID_REQUEST, cid, ctx, m, at);
         }
+    }
+
+    /** What tells an initiator that this region or address is refused. */
+    static NakCode codeOf(Verdict verdict) {
+        return verdict == Verdict.MISALIGNED ? NakCode.MISALIGNED_ATOMIC : NakCode.REMOTE_ACCESS;
+    }
+
+    /**
+     * The message that rode in a REQUEST of {@code bytes}, which got a context at once: executed as
+     * the first packet of path 0, or left to come as DATA, when it will get its answer.
+     */
+    void onEarly(long nowNs, int cid, PacketMemory m, int at, int bytes) {
+        int image = at + EarlyMessage.AT;
+        int payloadAt = DataHeader.payloadOffset(m, image);
+        int payload = at + bytes - CommonHeader.TRAILER_BYTES - payloadAt;
+        Verdict verdict = checkMessage(nowNs, cid, m, image, payload);
+        Stream s = stream;
+        //= MR-3.7-6
+        if (verdict != Verdict.ACCEPTED
+                || s == null
+                || place(m, image, payloadAt, payload) != Verdict.ACCEPTED) {
+            return;
+        }
+        contexts.mark(cid, 0, 0);
+        contexts.addPayload(cid, payload);
+        leases.onEarly(nowNs, cid);
+        counters.increment(CounterId.EARLY_ACCEPTED);
+        counters.add(CounterId.PAYLOAD_BYTES, payload);
+        countMessage(cid, s, m, image, payload);
+    }
+
+    /** Copies payload to where {@link #checkMessage} found that it goes. */
+    private Verdict place(PacketMemory m, int at, int payloadAt, int payload) {
+        if (payload == 0) {
+            return Verdict.ACCEPTED;
+        }
+        //= MR-4.1-1, MR-4.9-1
+        MemoryRegion to = region;
+        if (to != null) {
+            return MemoryRegion.place(m, payloadAt, to, placeAt, payload)
+                    ? Verdict.ACCEPTED
+                    : Verdict.ACCESS;
+        }
+        Stream s = stream;
+        long offset = DataHeader.msgOffset(m, at);
+        return s != null && s.receiveQueue().scatter(receiveSeq, offset, m, payloadAt, payload)
+                ? Verdict.ACCEPTED
+                : Verdict.LOCAL_FAULT;
     }
 
     /** Context, epoch, source, window, duplicate: everything before the message is looked at. */
@@ -130,9 +184,10 @@ final class Responder {
     }
 
     /** Finds where the payload goes and whether it may; nothing is touched yet. */
-    private Verdict checkMessage(int cid, PacketMemory m, int at, int payload) {
+    private Verdict checkMessage(long nowNs, int cid, PacketMemory m, int at, int payload) {
         stream = null;
         region = null;
+        invalidated = null;
         Opcode opcode = Opcode.of(CommonHeader.opcode(m, at));
         if (opcode == null) {
             return Verdict.INVALID;
@@ -159,17 +214,24 @@ final class Responder {
             return Verdict.INVALID;
         }
         if (opcode.consumesReceive()) {
-            receiveSeq =
-                    s.postedReceive(
-                            opcode.hasReth()
-                                    ? DataHeader.writeRecvSeq(m, at)
-                                    : DataHeader.sendRecvSeq(m, at));
+            receiveSeq = s.postedReceive(DataHeader.recvSeq(m, at, opcode));
             if (receiveSeq < 0) {
                 return Verdict.NOT_READY;
             }
         }
         stream = s;
-        return opcode.hasReth() ? checkRemoteAccess(s, m, at) : checkReceive(s, m, at);
+        if (opcode.isPull()) {
+            pull.read(opcode, m, at, CommonHeader.toTxTime(nowNs));
+            return pulls.check(s, pull);
+        }
+        if (opcode.hasReth()) {
+            return checkRemoteAccess(s, m, at);
+        }
+        //= MR-4.1-3
+        if (DataHeader.length(m, at) > s.receiveQueue().length(receiveSeq)) {
+            return Verdict.TOO_LONG;
+        }
+        return opcode.invalidates() ? checkInvalidate(s, m, at) : Verdict.ACCEPTED;
     }
 
     private Verdict checkRemoteAccess(Stream s, PacketMemory m, int at) {
@@ -188,19 +250,15 @@ final class Responder {
         return access == AccessVerdict.OK ? Verdict.ACCEPTED : Verdict.ACCESS;
     }
 
-    private Verdict checkReceive(Stream s, PacketMemory m, int at) {
-        //= MR-4.1-3
-        if (DataHeader.length(m, at) > s.receiveQueue().length(receiveSeq)) {
-            return Verdict.TOO_LONG;
+    private Verdict checkInvalidate(Stream s, PacketMemory m, int at) {
+        MemoryRegion target = device.regions.lookup(DataHeader.invalidatedKey(m, at));
+        //= MR-4.9-5
+        if (target == null
+                || RegionTable.check(target, 0, s.domain(), target.address(), 0)
+                        != AccessVerdict.OK) {
+            return Verdict.ACCESS;
         }
-        MemoryRegion local = s.receiveQueue().region(receiveSeq);
-        region = local;
-        if (local != null) {
-            placeAt =
-                    local.address()
-                            + s.receiveQueue().localOffset(receiveSeq)
-                            + DataHeader.msgOffset(m, at);
-        }
+        invalidated = target;
         return Verdict.ACCEPTED;
     }
 
@@ -254,6 +312,12 @@ final class Responder {
         if (opcode.consumesReceive() && (CommonHeader.flags(m, at) & Flags.IMM) != 0) {
             s.immediateArrived(receiveSeq, DataHeader.immediate(m, at, opcode));
         }
+        if (opcode.isPull()) {
+            if (pulls.accept(s, pull)) {
+                messageDone(cid, s, msn);
+            }
+            return;
+        }
         if (slot != DataHeader.NO_SLOT) {
             long counted = contexts.countMessage(cid, slot, s.id(), msn, payload);
             if (counted < length) {
@@ -263,10 +327,38 @@ final class Responder {
         }
         if (opcode.consumesReceive()) {
             s.receiveFilled(receiveSeq, opcode, msn, length);
+            MemoryRegion target = invalidated;
+            if (target != null) {
+                s.invalidates(receiveSeq, target);
+            }
         }
+        messageDone(cid, s, msn);
+    }
+
+    /** A message is complete; READs and atomics right behind it have their turn. */
+    private void messageDone(int cid, Stream s, int msn) {
         //= MR-4.2-4
-        if (s.messageDone(msn)) {
+        boolean ended = s.messageDone(msn);
+        while (!ended && pulls.executeDeferred(s)) {
+            ended = s.messageDone(s.turnMsn());
+        }
+        if (ended) {
             endOwnWork(cid, s);
+        }
+    }
+
+    /** A request that was received before wants its reply again. */
+    private void repeatPull(long nowNs, int cid, PacketMemory m, int at) {
+        Opcode opcode = Stream.opcodeOf(CommonHeader.opcode(m, at));
+        TransportConnection connection = contexts.connection(cid);
+        Stream s = connection == null ? null : connection.stream(CommonHeader.stream(m, at));
+        if (connection == null || s == null || !opcode.isPull() || s.inError()) {
+            return;
+        }
+        s.enterRxLease(connection.rxLease);
+        pull.read(opcode, m, at, CommonHeader.toTxTime(nowNs));
+        if (pulls.repeat(s, pull)) {
+            messageDone(cid, s, pull.msn);
         }
     }
 
@@ -290,10 +382,10 @@ final class Responder {
         }
     }
 
-    /** The stream that was to receive a message too long for its buffer ends in error. */
-    private void tooLong(int cid, int msn) {
+    /** The stream whose receive cannot take its message ends in error. */
+    private void spoil(int cid, int msn, WcStatus status) {
         Stream s = stream;
-        if (s != null && s.receiveTooShort(receiveSeq, msn)) {
+        if (s != null && s.receiveSpoilt(receiveSeq, msn, status)) {
             endOwnWork(cid, s);
         }
     }

@@ -15,11 +15,15 @@ import java.util.Arrays;
  * <pre>
  *   slot, 9 words   0 nonce | 1 srcCtx 16, paths 8, profile 8, initial PSN 32 | 2 payload bytes
  *                   3 last heard 32, granted 32 (4096 ns units)
- *                   4 flags | 5 bytes since ack 32, rate hint 24, hint sequence 8
+ *                   4 grant to first data 32 (4096 ns units), flags 32
+ *                   5 bytes since ack 32, rate hint 24, hint sequence 8
  *                   6..8 a bit per path: owed an answer | last packet marked | probed
  *   path, 6 words   0 next expected PSN 32, CE packets 32 | 1 echo 32, arrival 32 (64 ns units)
  *                   2..5 bitmap of the 256 PSNs after the expected one
  *   open message    stream 16, MSN 16, bytes counted 32
+ *
+ *   beside the row, from the first atomic operation of a holder on:
+ *   open message    1 17, stream 16, MSN 32 | value before the operation
  * </pre>
  *
  * <p>Profile S needs the slot and two words of one path: 88 B. Profile M needs 72 B and 48 B per
@@ -41,6 +45,12 @@ final class RxContexts {
     /** Flag, profile S: the present gap was reported. */
     static final int NAK_SENT = 16;
 
+    /** Flag: the message in the REQUEST was executed, and no DATA came yet. */
+    static final int ONLY_EARLY = 8;
+
+    /** Flag: it was asked because it was idle, not because it used its quota. */
+    static final int IDLE_ASKED = 64;
+
     /** Flag: the holder repeated itself or asked, so answers may be lost on their route. */
     static final int ANSWERS_MISSED = 32;
 
@@ -48,6 +58,7 @@ final class RxContexts {
     static final int WANTS_MORE = 64;
 
     private static final int BITMAP = 2;
+    private static final int ATOMIC_WORDS = 2;
     private static final int COARSE_SHIFT = 12;
     private static final int FIRST_CIDS = 4;
     private static final long[] NO_ROW = {};
@@ -62,7 +73,10 @@ final class RxContexts {
     private @Nullable TransportConnection[] connections = {};
     private long[][] rows = {};
     private short[] peers = {};
+    private long[][] atomics = {};
     private int inUse;
+
+    private final DeferredPulls deferred = new DeferredPulls();
 
     /** Rows of contexts that were given back, the first {@link #spareCount} of them. */
     private long[][] spare = new long[FIRST_CIDS][];
@@ -83,8 +97,8 @@ final class RxContexts {
 
     /** Bytes of all tables when every context is in use. */
     long bytes() {
-        long row = Long.BYTES * ((long) messagesAt + openMessages);
-        return contexts * (row + 3L * Integer.BYTES + Short.BYTES);
+        long row = Long.BYTES * (messagesAt + (1L + ATOMIC_WORDS) * openMessages);
+        return contexts * (row + 4L * Integer.BYTES + Short.BYTES);
     }
 
     void init(
@@ -116,6 +130,7 @@ final class RxContexts {
         rows[cid] = row;
         connections[cid] = connection;
         peers[cid] = (short) peer;
+        Arrays.fill(atomics[cid], 0);
         inUse++;
     }
 
@@ -127,6 +142,8 @@ final class RxContexts {
         Arrays.fill(rows, before, after, NO_ROW);
         peers = Arrays.copyOf(peers, after);
         Arrays.fill(peers, before, after, (short) -1);
+        atomics = Arrays.copyOf(atomics, after);
+        Arrays.fill(atomics, before, after, NO_ROW);
     }
 
     void clear(int cid) {
@@ -135,6 +152,10 @@ final class RxContexts {
         }
         spare[spareCount++] = rows[cid];
         rows[cid] = NO_ROW;
+        TransportConnection holder = connections[cid];
+        if (holder != null) {
+            deferred.drop(holder);
+        }
         connections[cid] = null;
         inUse--;
     }
@@ -235,6 +256,18 @@ final class RxContexts {
     /** Nanoseconds since the grant, to 4 us. */
     long heldNs(int cid, long nowNs) {
         return elapsedNs((int) rows[cid][3], nowNs);
+    }
+
+    /** The first data of the lease came. */
+    void noteFirstData(int cid, long nowNs) {
+        long[] row = rows[cid];
+        long units = heldNs(cid, nowNs) >>> COARSE_SHIFT;
+        row[4] = (row[4] & 0xFFFF_FFFFL) | units << 32;
+    }
+
+    /** Nanoseconds from the grant to the first data, to 4 us: a round trip, if it was in use. */
+    long firstDataNs(int cid) {
+        return (rows[cid][4] >>> 32) << COARSE_SHIFT;
     }
 
     /** The time held counts from now on: the holder was asked to give the context back. */
@@ -393,6 +426,39 @@ final class RxContexts {
 
     void closeMessage(int cid, int slot) {
         rows[cid][messagesAt + slot] = 0;
+    }
+
+    // READs and atomics
+
+    /** READs and atomics of all contexts that wait for their turn. */
+    DeferredPulls deferred() {
+        return deferred;
+    }
+
+    /** Two words for each message slot: what was executed under it, and what it found. */
+    long[] atomicResults(int cid) {
+        if (atomics[cid].length == 0) {
+            atomics[cid] = new long[ATOMIC_WORDS * openMessages];
+        }
+        return atomics[cid];
+    }
+
+    // All of it
+
+    /** True when a part of something came, a packet or a message, and the rest did not. */
+    boolean isIncomplete(int cid) {
+        for (int path = 0; path < paths(cid); path++) {
+            if (selective(cid) && hasHole(cid, path)) {
+                return true;
+            }
+        }
+        long[] row = rows[cid];
+        for (int slot = 0; slot < openMessages; slot++) {
+            if (row[messagesAt + slot] != 0) {
+                return true;
+            }
+        }
+        return false;
     }
 
     boolean isMessageSlot(int slot) {

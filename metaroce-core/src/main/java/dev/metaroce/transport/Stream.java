@@ -1,13 +1,17 @@
 package dev.metaroce.transport;
 
+import dev.metaroce.memory.MemoryRegion;
 import dev.metaroce.ring.CompletionRing;
 import dev.metaroce.ring.DoorbellList;
+import dev.metaroce.ring.Reservation;
 import dev.metaroce.ring.WcOpcode;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.ring.WorkQueue;
 import dev.metaroce.util.WindowBitmap;
 import dev.metaroce.wire.DataHeader;
 import dev.metaroce.wire.Opcode;
+
+import org.jspecify.annotations.Nullable;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -39,13 +43,19 @@ public final class Stream extends ReadyList.Item<Stream> {
 
     private final int id;
     private final TransportConnection connection;
-    private final int domain;
+    private final StreamSettings settings;
     private final DoorbellList.Bell bell = new DoorbellList.Bell(this);
     private final WorkQueue sendQueue;
     private final WorkQueue receiveQueue;
     private final CompletionRing sendRing;
     private final CompletionRing receiveRing;
     private boolean error;
+
+    /** The application is done with the queue pair. */
+    private volatile boolean closing;
+
+    /** No completion follows but those of work posted by mistake. */
+    private boolean ended;
 
     // Initiator. Slots headSeq..sendSeq-1 are sent, sendSeq is being cut at sendOffset, in the
     // message from messageStart to messageEnd, which ends at sendOffset when none is being cut.
@@ -58,10 +68,17 @@ public final class Stream extends ReadyList.Item<Stream> {
     private long refusedSeq = NONE;
     private WcStatus refusedStatus = WcStatus.SUCCESS;
     private int nextMsn;
-    private int oldestMsn;
-    private final long[] finishedMsn = new long[WindowBitmap.WORDS];
+
+    /** The oldest message that is not known to have arrived whole, and which after it are. */
+    private int missingMsn;
+
+    private final long[] arrivedMsn = new long[WindowBitmap.WORDS];
     private int nextRecvSeq;
     private int txLease;
+
+    /** READs and atomics begun and not finished. */
+    private int openPulls;
+
     private final int[] pendingPackets;
     private final int[] recvSeq;
     private final byte[] progress;
@@ -84,32 +101,40 @@ public final class Stream extends ReadyList.Item<Stream> {
     private final long[] rxDone = new long[WindowBitmap.WORDS];
     private long rxHead;
     private long rxBase;
-    private long tooShortSeq = NONE;
-    private int tooShortMsn;
+    private long spoiltSeq = NONE;
+    private int spoiltMsn;
+    private WcStatus spoiltStatus = WcStatus.SUCCESS;
+
+    /** First of the READs and atomics that came before their turn, for {@link DeferredPulls}. */
+    int deferredPulls = DeferredPulls.NONE;
+
     private final long[] rxBytes;
     private final int[] rxImmediate;
     private final int[] rxMsn;
-    private final byte[] rxState;
-    private static final byte RX_WAITING = 0;
-    private static final byte RX_SEND = 1;
-    private static final byte RX_SEND_IMM = 2;
-    private static final byte RX_WRITE_IMM = 3;
 
-    Stream(
-            int id,
-            TransportConnection connection,
-            int domain,
-            CompletionRing sendRing,
-            CompletionRing receiveRing,
-            int sendDepth,
-            int receiveDepth) {
+    /** Code of the operation that filled the receive, 0 until one did. */
+    private final byte[] rxOpcode;
+
+    /** Regions that messages invalidate when they are reported; null until the first. */
+    private @Nullable MemoryRegion @Nullable [] rxInvalidates;
+
+    Stream(int id, TransportConnection connection, StreamSettings settings) {
         this.id = id;
         this.connection = connection;
-        this.domain = domain;
-        this.sendRing = sendRing;
-        this.receiveRing = receiveRing;
-        sendQueue = new WorkQueue(this, sendDepth);
-        receiveQueue = new WorkQueue(this, receiveDepth);
+        this.settings = settings;
+        sendRing = settings.send().ring();
+        receiveRing = settings.receive().ring();
+        int domain = settings.domain();
+        sendQueue =
+                WorkQueue.sends(
+                        this,
+                        domain,
+                        settings.sendDepth(),
+                        settings.maxSendSge(),
+                        settings.maxInline(),
+                        settings.signalAll());
+        receiveQueue =
+                WorkQueue.receives(this, domain, settings.receiveDepth(), settings.maxReceiveSge());
         int slots = sendQueue.slots();
         pendingPackets = new int[slots];
         recvSeq = new int[slots];
@@ -118,7 +143,7 @@ public final class Stream extends ReadyList.Item<Stream> {
         rxBytes = new long[receives];
         rxImmediate = new int[receives];
         rxMsn = new int[receives];
-        rxState = new byte[receives];
+        rxOpcode = new byte[receives];
     }
 
     public int id() {
@@ -162,7 +187,30 @@ public final class Stream extends ReadyList.Item<Stream> {
     }
 
     int domain() {
-        return domain;
+        return settings.domain();
+    }
+
+    StreamSettings settings() {
+        return settings;
+    }
+
+    /** Room for the completions of sends. */
+    public Reservation sendRoom() {
+        return settings.send();
+    }
+
+    /** Room for the completions of receives. */
+    public Reservation receiveRoom() {
+        return settings.receive();
+    }
+
+    /** Posting thread: the queue pair is to end, at the next ring of the bell. */
+    public void close() {
+        closing = true;
+    }
+
+    boolean isClosing() {
+        return closing;
     }
 
     /**
@@ -189,8 +237,8 @@ public final class Stream extends ReadyList.Item<Stream> {
         if (txLease != lease) {
             txLease = lease;
             nextMsn = 0;
-            oldestMsn = 0;
-            WindowBitmap.clear(finishedMsn, 0);
+            missingMsn = 0;
+            WindowBitmap.clear(arrivedMsn, 0);
             nextRecvSeq = 0;
         }
     }
@@ -210,8 +258,19 @@ public final class Stream extends ReadyList.Item<Stream> {
         //= MR-4.2-3
         return newMessages
                 && sendSeq < end()
-                && (txLease != lease.number || nextMsn - oldestMsn < MESSAGE_WINDOW)
-                && (lease.messages.hasRoom() || nextMessageBytes(lease) <= lease.mtu);
+                && (txLease != lease.number || nextMsn - missingMsn < MESSAGE_WINDOW)
+                && (lease.messages.hasRoom() || !needsSlot(lease))
+                && !isFencedOff();
+    }
+
+    /** True when the next message takes one of the lease's message slots. */
+    private boolean needsSlot(TxLease lease) {
+        return nextMessageBytes(lease) > lease.mtu || opcode(sendSeq).isAtomic();
+    }
+
+    private boolean isFencedOff() {
+        //= MR-4.8-1
+        return sendOffset == 0 && openPulls > 0 && sendQueue.fenced(sendSeq);
     }
 
     /** True when anything posted is not yet fully sent. */
@@ -219,9 +278,29 @@ public final class Stream extends ReadyList.Item<Stream> {
         return !error && sendSeq < end();
     }
 
+    /**
+     * Bytes posted and not yet sent, at most {@code most}; as many when there are more requests
+     * than may be unfinished at once.
+     */
+    long unsentBytes(long most) {
+        long bytes = -sendOffset;
+        for (long seq = sendSeq; hasUnsent() && seq < end(); seq++) {
+            bytes += sendQueue.length(seq);
+            if (bytes >= most || seq - sendSeq == MESSAGE_WINDOW) {
+                return most;
+            }
+        }
+        return Math.max(0, bytes);
+    }
+
     /** The request before which to stop. */
     private long end() {
         return refusedSeq == NONE ? sendQueue.tail() : refusedSeq;
+    }
+
+    /** True when a message was begun and not all of it is acknowledged. */
+    boolean hasOnTheWay() {
+        return headSeq < sendSeq || sendOffset > 0;
     }
 
     /** True when a message was begun and not yet fully sent. */
@@ -239,7 +318,7 @@ public final class Stream extends ReadyList.Item<Stream> {
         return sendOffset;
     }
 
-    /** Bytes of the message that comes next: a WRITE longer than the quota is several. */
+    /** Bytes of the message that comes next: a WRITE or READ longer than the quota is several. */
     long nextMessageBytes(TxLease lease) {
         long left = sendQueue.length(sendSeq) - sendOffset;
         return opcode(sendSeq).hasReth() ? lease.messageBytes(left) : left;
@@ -267,12 +346,15 @@ public final class Stream extends ReadyList.Item<Stream> {
         if (sendOffset == 0) {
             pendingPackets[at] = 0;
             progress[at] = OPEN;
+            openPulls += opcode(sendSeq).isPull() ? 1 : 0;
         }
         messageStart = sendOffset;
         long length = nextMessageBytes(lease);
         messageEnd = sendOffset + length;
         messageSlot =
-                length <= lease.mtu ? DataHeader.NO_SLOT : lease.messages.open(sendOffset, length);
+                needsSlot(lease)
+                        ? lease.messages.open(sendOffset, length)
+                        : DataHeader.NO_SLOT;
         //= MR-4.2-1
         nextMsn++;
         recvSeq[at] = wireOpcode(sendSeq, messageEnd).consumesReceive() ? nextRecvSeq++ : 0;
@@ -299,6 +381,21 @@ public final class Stream extends ReadyList.Item<Stream> {
         return true;
     }
 
+    /**
+     * The next message, whole and in one packet, went along with the request for a lease and was
+     * executed; it is the first of the stream in this lease.
+     */
+    void finishEarly(int lease) {
+        enterLease(lease);
+        int at = sendQueue.index(sendSeq);
+        pendingPackets[at] = 0;
+        nextRecvSeq += opcode(sendSeq).consumesReceive() ? 1 : 0;
+        messageArrived(nextMsn++);
+        progress[at] = DONE;
+        sendSeq++;
+        completeFinished();
+    }
+
     /** No message is being cut; the next one starts here. */
     private void cutFrom(long offset) {
         sendOffset = offset;
@@ -306,21 +403,26 @@ public final class Stream extends ReadyList.Item<Stream> {
         messageEnd = offset;
     }
 
-    /** All packets of a message were acknowledged. */
-    void messageFinished(int messageNumber) {
-        int ahead = messageNumber - oldestMsn;
+    /** All packets of a message are known to have arrived. */
+    void messageArrived(int messageNumber) {
+        int ahead = messageNumber - missingMsn;
         if (ahead > 0) {
-            WindowBitmap.set(finishedMsn, 0, ahead - 1);
+            WindowBitmap.set(arrivedMsn, 0, ahead - 1);
         } else {
-            oldestMsn += WindowBitmap.advance(finishedMsn, 0);
+            missingMsn += WindowBitmap.advance(arrivedMsn, 0);
         }
     }
 
-    /** True when every request on the way is a WRITE without immediate. */
+    /** True when the target is known to have every message before this one. */
+    boolean hasTurn(int messageNumber) {
+        return messageNumber - missingMsn <= 0;
+    }
+
+    /** True when every request on the way is a READ, or a WRITE without immediate. */
     boolean isRepeatable() {
         long end = sendOffset > 0 ? sendSeq + 1 : sendSeq;
         for (long seq = headSeq; seq < end; seq++) {
-            if (opcode(seq) != Opcode.WRITE) {
+            if (opcode(seq) != Opcode.WRITE && opcode(seq) != Opcode.READ_REQ) {
                 return false;
             }
         }
@@ -337,9 +439,11 @@ public final class Stream extends ReadyList.Item<Stream> {
         if (sendOffset > 0 && arrived) {
             // What was sent of it before this message is known to be there.
             cutFrom(messageStart);
+            openPulls = messageStart > 0 && opcode(sendSeq).isPull() ? 1 : 0;
         } else {
             sendSeq = headSeq;
             cutFrom(0);
+            openPulls = 0;
         }
     }
 
@@ -372,6 +476,7 @@ public final class Stream extends ReadyList.Item<Stream> {
             return false;
         }
         progress[at] = DONE;
+        openPulls -= opcode(seq).isPull() ? 1 : 0;
         return true;
     }
 
@@ -394,16 +499,24 @@ public final class Stream extends ReadyList.Item<Stream> {
         if (status == WcStatus.SUCCESS && !sendQueue.signaled(seq)) {
             return;
         }
-        Opcode opcode = opcode(seq);
         sendRing.push(
                 sendQueue,
                 seq,
                 sendQueue.wrId(seq),
                 status,
-                opcode.hasReth() ? WcOpcode.WRITE : WcOpcode.SEND,
+                completionOf(opcode(seq)),
                 status == WcStatus.SUCCESS ? sendQueue.length(seq) : 0,
                 0,
-                false);
+                CompletionRing.Extra.NONE);
+    }
+
+    private static WcOpcode completionOf(Opcode opcode) {
+        return switch (opcode) {
+            case READ_REQ -> WcOpcode.READ;
+            case CMP_SWAP -> WcOpcode.COMPARE_SWAP;
+            case FETCH_ADD -> WcOpcode.FETCH_ADD;
+            default -> opcode.hasReth() ? WcOpcode.WRITE : WcOpcode.SEND;
+        };
     }
 
     /**
@@ -426,6 +539,12 @@ public final class Stream extends ReadyList.Item<Stream> {
         }
     }
 
+    /** The connection or the queue pair ended: flushes what is left and gives room back. */
+    void end(WcStatus oldest) {
+        ended = true;
+        fail(oldest);
+    }
+
     /**
      * Puts the stream into the error state: the oldest request ends with {@code oldest}, all others
      * are flushed, in post order. Flushes again what was posted since, when it is in that state.
@@ -436,26 +555,34 @@ public final class Stream extends ReadyList.Item<Stream> {
         // Whoever posted before it could see the error is seen here, and the other way round.
         VarHandle.fullFence();
         cutFrom(0);
-        for (long tail = sendQueue.tail(); headSeq < tail; headSeq++) {
-            complete(headSeq, status);
-            status = WcStatus.WR_FLUSH_ERROR;
+        if (sendRoom().resume()) {
+            for (long tail = sendQueue.tail(); headSeq < tail; headSeq++) {
+                complete(headSeq, status);
+                status = WcStatus.WR_FLUSH_ERROR;
+            }
         }
         sendSeq = headSeq;
-        flushReceives(NONE);
+        if (receiveRoom().resume()) {
+            flushReceives(NONE);
+        }
+        if (ended) {
+            sendRoom().end();
+            receiveRoom().end();
+        }
     }
 
-    private void flushReceives(long tooShort) {
+    private void flushReceives(long spoilt) {
         long tail = receiveQueue.tail();
         for (; rxHead < tail; rxHead++) {
             receiveRing.push(
                     receiveQueue,
                     rxHead,
                     receiveQueue.wrId(rxHead),
-                    rxHead == tooShort ? WcStatus.LOCAL_LENGTH_ERROR : WcStatus.WR_FLUSH_ERROR,
+                    rxHead == spoilt ? spoiltStatus : WcStatus.WR_FLUSH_ERROR,
                     WcOpcode.RECEIVE,
                     0,
                     0,
-                    false);
+                    CompletionRing.Extra.NONE);
         }
     }
 
@@ -467,7 +594,7 @@ public final class Stream extends ReadyList.Item<Stream> {
             rxLease = lease;
             rxNextMsn = 0;
             WindowBitmap.clear(rxDone, 0);
-            tooShortSeq = NONE;
+            spoiltSeq = NONE;
             //= MR-4.2-6
             rxBase = rxHead;
         }
@@ -478,6 +605,16 @@ public final class Stream extends ReadyList.Item<Stream> {
         int ahead = messageNumber - rxNextMsn;
         return ahead == 0
                 || (ahead > 0 && ahead < MESSAGE_WINDOW && !WindowBitmap.get(rxDone, 0, ahead - 1));
+    }
+
+    /** The oldest message that is not complete: READs and atomics of it are executed now. */
+    int turnMsn() {
+        return rxNextMsn;
+    }
+
+    /** How far this message is ahead of the oldest that is not complete: 0 has its turn now. */
+    int aheadOfTurn(int messageNumber) {
+        return messageNumber - rxNextMsn;
     }
 
     /**
@@ -494,10 +631,7 @@ public final class Stream extends ReadyList.Item<Stream> {
         int at = receiveQueue.index(seq);
         rxBytes[at] = bytes;
         rxMsn[at] = messageNumber;
-        rxState[at] =
-                opcode == Opcode.WRITE_IMM
-                        ? RX_WRITE_IMM
-                        : opcode == Opcode.SEND_IMM ? RX_SEND_IMM : RX_SEND;
+        rxOpcode[at] = (byte) opcode.code();
     }
 
     /** The packet that carries the immediate of receive {@code seq} came, maybe before others. */
@@ -505,9 +639,17 @@ public final class Stream extends ReadyList.Item<Stream> {
         rxImmediate[receiveQueue.index(seq)] = immediate;
     }
 
+    /** The message in receive {@code seq} takes the remote rights from {@code target}. */
+    void invalidates(long seq, MemoryRegion target) {
+        if (rxInvalidates == null) {
+            rxInvalidates = new MemoryRegion[receiveQueue.slots()];
+        }
+        rxInvalidates[receiveQueue.index(seq)] = target;
+    }
+
     /**
      * A message was completely placed; completes receives whose turn has come. True when the stream
-     * ended with that, as {@link #receiveTooShort} says.
+     * ended with that, as {@link #receiveSpoilt} says.
      */
     boolean messageDone(int messageNumber) {
         int ahead = messageNumber - rxNextMsn;
@@ -520,48 +662,68 @@ public final class Stream extends ReadyList.Item<Stream> {
         while (rxHead < tail && isReportable(receiveQueue.index(rxHead))) {
             reportReceive();
         }
-        return endIfTooShort();
+        return endIfSpoilt();
     }
 
     private boolean isReportable(int at) {
-        return rxState[at] != RX_WAITING && rxMsn[at] - rxNextMsn < 0;
+        return rxOpcode[at] != 0 && rxMsn[at] - rxNextMsn < 0;
     }
 
     private void reportReceive() {
         int at = receiveQueue.index(rxHead);
-        byte state = rxState[at];
-        boolean withImmediate = state != RX_SEND;
-        rxState[at] = RX_WAITING;
+        Opcode opcode = opcodeOf(rxOpcode[at]);
+        rxOpcode[at] = 0;
+        CompletionRing.Extra extra = CompletionRing.Extra.NONE;
+        int value = 0;
+        if (opcode.carriesImmediate()) {
+            extra = CompletionRing.Extra.IMMEDIATE;
+            value = rxImmediate[at];
+        } else if (opcode.invalidates()) {
+            extra = CompletionRing.Extra.INVALIDATED;
+            value = invalidate(at);
+        }
         receiveRing.push(
                 receiveQueue,
                 rxHead,
                 receiveQueue.wrId(rxHead),
                 WcStatus.SUCCESS,
-                state == RX_WRITE_IMM ? WcOpcode.RECEIVE_RDMA_WITH_IMMEDIATE : WcOpcode.RECEIVE,
+                opcode.hasReth() ? WcOpcode.RECEIVE_RDMA_WITH_IMMEDIATE : WcOpcode.RECEIVE,
                 rxBytes[at],
-                withImmediate ? rxImmediate[at] : 0,
-                withImmediate);
+                value,
+                extra);
         rxHead++;
     }
 
-    /**
-     * A message is longer than its receive. That receive ends with a length error, and the stream
-     * with it, when all messages before it are complete; true when that is now.
-     */
-    boolean receiveTooShort(long seq, int messageNumber) {
-        if (tooShortSeq == NONE || messageNumber - tooShortMsn < 0) {
-            tooShortSeq = seq;
-            tooShortMsn = messageNumber;
+    /** Before the application is told of it. Returns the key that is dead from now on. */
+    private int invalidate(int at) {
+        //= MR-4.9-6
+        MemoryRegion target = rxInvalidates == null ? null : rxInvalidates[at];
+        if (target == null) {
+            return 0;
         }
-        return endIfTooShort();
+        target.revoke();
+        return target.rkey();
     }
 
-    private boolean endIfTooShort() {
+    /**
+     * A receive cannot take its message: too short, or its memory is gone. It ends with this error,
+     * and the stream with it, when all messages before it are complete; true when that is now.
+     */
+    boolean receiveSpoilt(long seq, int messageNumber, WcStatus status) {
+        if (spoiltSeq == NONE || messageNumber - spoiltMsn < 0) {
+            spoiltSeq = seq;
+            spoiltMsn = messageNumber;
+            spoiltStatus = status;
+        }
+        return endIfSpoilt();
+    }
+
+    private boolean endIfSpoilt() {
         //= MR-4.1-3
-        if (error || tooShortSeq == NONE || rxNextMsn != tooShortMsn) {
+        if (error || spoiltSeq == NONE || rxNextMsn != spoiltMsn) {
             return false;
         }
-        flushReceives(tooShortSeq);
+        flushReceives(spoiltSeq);
         fail(WcStatus.WR_FLUSH_ERROR);
         return true;
     }

@@ -1,6 +1,5 @@
 package dev.metaroce.transport;
 
-import dev.metaroce.ring.CompletionRing;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.Profile;
@@ -39,7 +38,11 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
     /** Index in the device's table: the source context the peer addresses answers to. */
     int index;
 
+    /** Where the peer is; the table of connections has to know of changes. */
     NetAddress peer;
+
+    ConnectionIndex.@Nullable Entry peerEntry;
+    ConnectionIndex.@Nullable Entry endpointEntry;
     long peerEndpointId;
     int peerIncarnation;
 
@@ -65,6 +68,9 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
     long nonce;
     int attempts;
 
+    /** What a crowded target wants to see again; 0 for nothing. */
+    long cookie;
+
     /** When the present request was sent last. */
     long askedNs;
 
@@ -78,6 +84,16 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
     long heardNs;
     long idleSinceNs;
     boolean reclaimed;
+
+    /** In the line of those that want to READ. */
+    boolean awaitsPulls;
+
+    /** The stream whose oldest message rides in the present request; null for none. */
+    @Nullable Stream earlyStream;
+
+    /** That message. */
+    long earlySeq;
+
     private volatile int lastMtu;
     private volatile int lastPaths;
     private volatile @Nullable Profile lastProfile;
@@ -97,6 +113,9 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
 
     /** The newest request of the peer for a lease of this connection; 0 before the first. */
     long rxNonce;
+
+    /** The newest request of the peer whose message was executed; 0 for none. */
+    long rxEarlyNonce;
 
     /** How often that request was repeated: its answers may be lost. */
     int rxRepeats;
@@ -182,20 +201,14 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
     }
 
     /** Any thread: adds the stream with the next number. */
-    public Stream addStream(
-            int domain,
-            CompletionRing send,
-            CompletionRing receive,
-            int sendDepth,
-            int receiveDepth) {
+    public Stream addStream(StreamSettings settings) {
         while (true) {
             Stream[] before = (Stream[]) STREAMS.getAcquire(this);
             if (before.length == 1 << 16) {
                 throw new IllegalStateException(
                         "the connection has 65536 queue pairs: open another connection");
             }
-            Stream stream =
-                    new Stream(before.length, this, domain, send, receive, sendDepth, receiveDepth);
+            Stream stream = new Stream(before.length, this, settings);
             Stream[] after = Arrays.copyOf(before, before.length + 1);
             after[before.length] = stream;
             if (STREAMS.compareAndSet(this, before, after)) {
@@ -231,6 +244,11 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
             }
         }
         return false;
+    }
+
+    /** True when the message that rode in this request of the peer was executed. */
+    boolean ranEarly(long request) {
+        return rxEarlyNonce != 0 && rxEarlyNonce == request;
     }
 
     /** How the present lease sends; null when there is none. Engine thread only. */

@@ -64,12 +64,20 @@ final class TxLease {
     private int longLosses;
     int poolLoad;
     boolean slotWanted;
+    private final PullBudget pulls;
+    private int maxReads;
+    private int unanswered;
+    private long unansweredBytes;
+
+    /** A READ or atomic waits until others are answered. */
+    boolean pullWanted;
 
     /**
      * @param ownRateBitsPerSecond what this endpoint can receive, and supposedly send; 0: unknown
      */
-    TxLease(int maxPaths, NetAddress nobody, long ownRateBitsPerSecond) {
+    TxLease(int maxPaths, NetAddress nobody, long ownRateBitsPerSecond, PullBudget pulls) {
         peer = nobody;
+        this.pulls = pulls;
         this.ownRateBitsPerSecond = ownRateBitsPerSecond;
         paths = new TxPath[maxPaths];
         states = new PathState[maxPaths];
@@ -92,6 +100,7 @@ final class TxLease {
         payloadInFlightBytes = 0;
         minRttNs = 0;
         slotWanted = false;
+        pullWanted = false;
         poolLoad = 0;
         // The REQUEST that was granted is the first proof of what the way carries.
         longestArrivedBytes = ControlMessage.REQUEST_BYTES;
@@ -100,10 +109,12 @@ final class TxLease {
 
     /**
      * @param quotaBytes what the lease may send before it may be asked back
+     * @param reads requests that may wait for their replies; 0: the target serves none
      */
-    void start(int initialPsn, int payloadMtu, int openMessages, long quotaBytes) {
+    void start(int initialPsn, int payloadMtu, int openMessages, long quotaBytes, int reads) {
         mtu = payloadMtu;
         messages.reset(openMessages);
+        maxReads = reads;
         pieceBytes = Math.max(1, quotaBytes / mtu) * mtu;
         longestBytes = Math.max(quotaBytes, pieceBytes);
         //= MR-5.2-4
@@ -113,6 +124,13 @@ final class TxLease {
             states[i].reset(i + 1, window);
             paths[i].reset(initialPsn);
         }
+    }
+
+    /** The message in the REQUEST was executed: it took the first PSN of path 0. */
+    void onEarlyDone(int initialPsn, int load) {
+        //= MR-3.7-10
+        paths[0].reset(initialPsn + 1);
+        poolLoad = load;
     }
 
     /** What the target allows now, from GRANT or ACK. */
@@ -169,7 +187,7 @@ final class TxLease {
         //= MR-5.7-1, MR-5.5-2
         return inFlightBytes == 0
                 || (payloadInFlightBytes < hintWindowBytes
-                        && inFlightBytes + bytes + PACKET_OVERHEAD_BYTES <= windowBytes);
+                        && inFlightBytes + costBytes(bytes) <= windowBytes);
     }
 
     /** True when the target allows a packet of so many bytes, and no other before an answer. */
@@ -192,12 +210,51 @@ final class TxLease {
 
     void onSent(int bytes) {
         payloadInFlightBytes += bytes;
-        inFlightBytes += bytes + PACKET_OVERHEAD_BYTES;
+        inFlightBytes += costBytes(bytes);
+    }
+
+    /** What a packet with so much payload takes of a socket buffer. */
+    static long costBytes(long bytes) {
+        return bytes + PACKET_OVERHEAD_BYTES;
     }
 
     void onGone(int bytes) {
         payloadInFlightBytes -= bytes;
-        inFlightBytes -= bytes + PACKET_OVERHEAD_BYTES;
+        inFlightBytes -= costBytes(bytes);
+    }
+
+    // READ and atomics
+
+    /** False when the target serves no READ and no atomics. */
+    boolean servesPulls() {
+        return maxReads > 0;
+    }
+
+    /** True when one more reply may be asked for. */
+    boolean mayPull(int bytes) {
+        //= MR-4.6-8
+        return unanswered < maxReads && pulls.admits(bytes);
+    }
+
+    /** A reply is asked for. */
+    void onPull(int bytes) {
+        unanswered++;
+        unansweredBytes += costBytes(bytes);
+        pulls.ask(bytes);
+    }
+
+    /** A reply came, or nobody waits for it any more. */
+    void onAnswered(int bytes) {
+        unanswered--;
+        unansweredBytes -= costBytes(bytes);
+        pulls.giveBack(costBytes(bytes));
+    }
+
+    /** The lease is gone, and the replies with it. */
+    void dropPulls() {
+        pulls.giveBack(unansweredBytes);
+        unanswered = 0;
+        unansweredBytes = 0;
     }
 
     /** A packet of the lease is known to have reached the target. */

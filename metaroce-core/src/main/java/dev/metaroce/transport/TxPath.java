@@ -33,6 +33,11 @@ final class TxPath {
     /** Refused for want of a receive; to be sent again later. */
     static final byte DEFERRED = 3;
 
+    /** What only a reply acknowledges: not known to have arrived, or known. */
+    private static final byte ASKED = 1;
+
+    private static final byte ASK_ARRIVED = 2;
+
     final PathState state;
     private final TxLease lease;
     // By PSN modulo their length, a power of two.
@@ -46,6 +51,7 @@ final class TxPath {
     private int[] sentOrder = new int[FIRST_SLOTS];
     private int[] sentTime = new int[FIRST_SLOTS];
     private boolean[] resent = new boolean[FIRST_SLOTS];
+    private byte[] pull = new byte[FIRST_SLOTS];
     private byte[] status = new byte[FIRST_SLOTS];
     private final long[] lost = new long[WindowBitmap.WORDS];
 
@@ -113,16 +119,19 @@ final class TxPath {
      * Assigns the next PSN to a part of a work request.
      *
      * @param from where the part starts in the work request
+     * @param partBytes bytes of the message that the packet carries, or asks for
      * @param messageNumber MSN of the message it belongs to
      * @param messageSlot slot of that message, {@code DataHeader.NO_SLOT} when this is all of it
+     * @param asks the packet is done with its reply, not with its arrival
      */
     int assign(
             Stream owner,
             long workSeq,
             long from,
-            int payloadBytes,
+            int partBytes,
             int messageNumber,
-            int messageSlot) {
+            int messageSlot,
+            boolean asks) {
         if (nextPsn - una > mask) {
             grow();
         }
@@ -130,11 +139,15 @@ final class TxPath {
         stream[at] = owner;
         seq[at] = workSeq;
         offset[at] = from;
-        bytes[at] = payloadBytes;
+        bytes[at] = partBytes;
+        pull[at] = asks ? ASKED : 0;
         msn[at] = messageNumber;
         slot[at] = (short) messageSlot;
         resent[at] = false;
         status[at] = ACKED;
+        if (asks) {
+            lease.onPull(partBytes);
+        }
         return nextPsn++;
     }
 
@@ -151,6 +164,7 @@ final class TxPath {
         sentOrder = twice(sentOrder, new int[2 * slots], slots);
         sentTime = twice(sentTime, new int[2 * slots], slots);
         resent = twice(resent, new boolean[2 * slots], slots);
+        pull = twice(pull, new byte[2 * slots], slots);
         byte[] before = status;
         status = new byte[2 * slots];
         mask = status.length - 1;
@@ -181,12 +195,16 @@ final class TxPath {
             unaSinceNs = nowNs;
         }
         state.onSent(nowNs);
-        lease.onSent(bytes[at]);
+        lease.onSent(payload(at));
+    }
+
+    private int payload(int at) {
+        return pull[at] == 0 ? bytes[at] : 0;
     }
 
     private void leaveNetwork(int at) {
         state.onGone();
-        lease.onGone(bytes[at]);
+        lease.onGone(payload(at));
     }
 
     /** Takes the oldest lost packet out of the lost ones to be sent again; there must be one. */
@@ -233,8 +251,26 @@ final class TxPath {
         return slot[psn & mask] & 0xFFFF;
     }
 
+    /** Bytes of the message that the packet carries, or asks for. */
     int bytes(int psn) {
         return bytes[psn & mask];
+    }
+
+    /** Bytes that the packet carries. */
+    int payloadBytes(int psn) {
+        return payload(psn & mask);
+    }
+
+    /** True when only a reply acknowledges the packet; a flushed request wants none any more. */
+    boolean awaitsReply(int psn) {
+        int at = psn & mask;
+        Stream asking = stream[at];
+        return pull[at] != 0 && asking != null && !asking.inError();
+    }
+
+    /** True when a packet that waits for its reply is known to have arrived. */
+    boolean hasArrived(int psn) {
+        return pull[psn & mask] == ASK_ARRIVED;
     }
 
     /** Bytes of the whole packet when it was sent last; a SKIP is shorter than what it replaces. */
@@ -250,7 +286,10 @@ final class TxPath {
         return psn - una >= 0 && psn - nextPsn < 0 && status[psn & mask] != ACKED;
     }
 
-    /** The packet arrived; returns false when that was known. Moves nothing but its own state. */
+    /**
+     * The packet is done with: it arrived, or its reply came. Returns false when that was known.
+     * Moves nothing but its own state.
+     */
     boolean acknowledge(int psn, int echoTime) {
         int at = psn & mask;
         byte before = status[at];
@@ -258,11 +297,13 @@ final class TxPath {
             return false;
         }
         status[at] = ACKED;
+        if (pull[at] != 0) {
+            lease.onAnswered(bytes[at]);
+        }
         switch (before) {
             case IN_FLIGHT -> {
                 leaveNetwork(at);
-                //= MR-4.3-7
-                if (!resent[at] || echoTime == sentTime[at]) {
+                if (pull[at] == 0 && isLatestCopy(at, echoTime)) {
                     noteDelivered(sentOrder[at]);
                 }
             }
@@ -270,6 +311,27 @@ final class TxPath {
             default -> deferredCount--;
         }
         return true;
+    }
+
+    /** A request that waits for its reply is known to have arrived. */
+    void reach(int psn, int echoTime) {
+        int at = psn & mask;
+        pull[at] = ASK_ARRIVED;
+        if (status[at] == IN_FLIGHT && isLatestCopy(at, echoTime)) {
+            noteDelivered(sentOrder[at]);
+        }
+    }
+
+    /** The echo speaks of the packet as it was sent last. */
+    private boolean isLatestCopy(int at, int echoTime) {
+        //= MR-4.3-7
+        return !resent[at] || echoTime == sentTime[at];
+    }
+
+    /** True when a reply to this packet may tell that others are missing. */
+    boolean tellsOfOthers(int psn, int echoTime) {
+        int at = psn & mask;
+        return psn == una ? resent[at] && echoTime == sentTime[at] : isLatestCopy(at, echoTime);
     }
 
     /** True when the first copy arrived although the packet was sent again: it was not lost. */
@@ -284,9 +346,21 @@ final class TxPath {
         }
     }
 
-    void advanceTo(int cumPsn, long nowNs) {
-        if (cumPsn != una) {
-            una = cumPsn;
+    /** Passes everything that is acknowledged. */
+    void advance(long nowNs) {
+        int before = una;
+        while (una != nextPsn && status[una & mask] == ACKED) {
+            una++;
+        }
+        if (una != before) {
+            unaSinceNs = nowNs;
+        }
+    }
+
+    /** A READ that waits behind a request without a receive is not stuck. */
+    void excuse(Stream waiting, long behindSeq, long nowNs) {
+        int at = una & mask;
+        if (!isAllAcked() && stream[at] == waiting && pull[at] != 0 && seq[at] > behindSeq) {
             unaSinceNs = nowNs;
         }
     }
@@ -310,10 +384,6 @@ final class TxPath {
     }
 
     // Loss
-
-    int guardPackets() {
-        return guardPackets;
-    }
 
     /** The path delivered out of order: judge loss more patiently for a while. */
     void onSpurious() {
@@ -339,13 +409,43 @@ final class TxPath {
         return nowNs - Math.max(0, age) * (long) CommonHeader.TX_TIME_UNIT_NS;
     }
 
-    /** The highest place in sending order that is known to have arrived. */
-    int deliveredOrder() {
-        return deliveredOrder;
+    /** True for a packet in flight when something that was sent later is known to have arrived. */
+    boolean isOvertaken(int psn) {
+        int at = psn & mask;
+        return status[at] == IN_FLIGHT && pull[at] != ASK_ARRIVED && isBefore(at, deliveredOrder);
     }
 
-    int sentOrder(int psn) {
-        return sentOrder[psn & mask];
+    /**
+     * True when the reply to one packet tells that the reply to another is lost: that one was asked
+     * for before it and had to be executed before it.
+     */
+    boolean isUnanswered(int psn, int replied) {
+        int at = psn & mask;
+        int by = replied & mask;
+        // What is answered now may have given later requests of its stream their turn.
+        //= MR-4.6-6
+        return isAskedInTurn(at)
+                && isBefore(at, sentOrder[by])
+                && (stream[at] != stream[by] || msn[at] - msn[by] <= 0);
+    }
+
+    /** True when the answer to a probe of that time tells that the reply to a packet is lost. */
+    boolean isUnansweredAt(int psn, int echoTime) {
+        int at = psn & mask;
+        return isAskedInTurn(at) && sentTime[at] - echoTime < 0;
+    }
+
+    private boolean isBefore(int at, int highest) {
+        return sentOrder[at] - (highest - guardPackets) < 0;
+    }
+
+    /** In flight, waits for a reply, and the target has all earlier messages of its stream. */
+    private boolean isAskedInTurn(int at) {
+        Stream asking = stream[at];
+        return status[at] == IN_FLIGHT
+                && pull[at] != 0
+                && asking != null
+                && asking.hasTurn(msn[at]);
     }
 
     /** A packet in flight will not arrive. */
@@ -357,10 +457,10 @@ final class TxPath {
         }
     }
 
-    /** Everything not acknowledged is sent again; returns the packets that were in flight. */
-    int markAllLost() {
+    /** Everything from {@code from} on is sent again; returns the packets that were in flight. */
+    int markLostFrom(int from) {
         int count = 0;
-        for (int psn = una; psn != nextPsn; psn++) {
+        for (int psn = from; psn != nextPsn; psn++) {
             if (status[psn & mask] == IN_FLIGHT) {
                 markLost(psn);
                 count++;
@@ -419,6 +519,11 @@ final class TxPath {
                     markLost(psn);
                 } else if (status[at] == DEFERRED) {
                     deferredToLost(at);
+                }
+                if (pull[at] != 0) {
+                    pull[at] = 0;
+                    lease.onAnswered(bytes[at]);
+                    bytes[at] = 0;
                 }
             }
         }

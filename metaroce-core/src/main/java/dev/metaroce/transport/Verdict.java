@@ -18,8 +18,12 @@ enum Verdict {
     NOT_READY,
     /** Key, bounds, rights or domain forbid it. */
     ACCESS,
+    /** An atomic operation on an address that is not a multiple of 8. */
+    MISALIGNED,
     /** Longer than the posted receive. */
     TOO_LONG,
+    /** The memory of the posted receive is out of reach: its region or arena was closed. */
+    LOCAL_FAULT,
     /** Contradicts what came before, or asks for what the lease does not allow. */
     INVALID
 }

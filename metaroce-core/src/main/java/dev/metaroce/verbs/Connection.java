@@ -84,18 +84,22 @@ public final class Connection {
     /**
      * Creates the queue pair of the next stream number (0, 1, ...).
      *
-     * @param sendDepth work requests outstanding in the send queue, 1..32768
-     * @param receiveDepth the same for the receive queue
      * @throws IllegalArgumentException when a completion queue is too small for these depths
      */
+    public QueuePair createQueuePair(ProtectionDomain domain, QueuePairOptions options) {
+        return device.createQueuePair(this, domain, options);
+    }
+
+    /** A queue pair with these depths and defaults for all else. */
     public QueuePair createQueuePair(
             ProtectionDomain domain,
             CompletionQueue sendQueue,
             CompletionQueue receiveQueue,
             int sendDepth,
             int receiveDepth) {
-        return device.createQueuePair(
-                this, domain, sendQueue, receiveQueue, sendDepth, receiveDepth);
+        QueuePairOptions.Builder options = QueuePairOptions.of(sendQueue, receiveQueue);
+        return createQueuePair(
+                domain, options.sendDepth(sendDepth).receiveDepth(receiveDepth).build());
     }
 
     /**

@@ -1,10 +1,11 @@
 package dev.metaroce.verbs;
 
+import dev.metaroce.memory.Access;
 import dev.metaroce.memory.MemoryRegion;
 import dev.metaroce.ring.PostResult;
-import dev.metaroce.ring.WorkQueue;
+import dev.metaroce.ring.Reservation;
+import dev.metaroce.ring.WorkRequest;
 import dev.metaroce.transport.Stream;
-import dev.metaroce.wire.Opcode;
 
 import org.jspecify.annotations.Nullable;
 
@@ -20,13 +21,16 @@ import org.jspecify.annotations.Nullable;
  * while (!cq.poll(wc)) device.progress();
  * }</pre>
  */
-public final class QueuePair {
+public final class QueuePair implements AutoCloseable {
     /** Longest message: 2^31 bytes. */
-    public static final long MAX_MESSAGE_BYTES = 1L << 31;
+    public static final long MAX_MESSAGE_BYTES = WorkRequest.MAX_MESSAGE_BYTES;
 
     private final Stream stream;
     private final Connection connection;
     private final RdmaDevice device;
+    private @Nullable SendRequest ownSend;
+    private @Nullable ReceiveRequest ownReceive;
+    private boolean closed;
 
     QueuePair(RdmaDevice device, Connection connection, Stream stream) {
         this.device = device;
@@ -57,9 +61,62 @@ public final class QueuePair {
     }
 
     /**
-     * RDMA WRITE with a completion; see {@link #postWrite(long, MemoryRegion, long, long, long,
-     * int, boolean)}.
+     * Posts a send (as {@code ibv_post_send}); what the request says is stored, so it may be
+     * changed and posted again at once.
+     *
+     * @return QUEUE_FULL when nothing was posted, see {@link PostResult}
+     * @throws IllegalArgumentException when the request can not be right: no operation, a range
+     *     outside its region, a closed region or arena, a region of another domain, too many
+     *     pieces, too long; one line says which. Nothing was posted then
+     * @throws IllegalStateException when the queue pair has ended
      */
+    public PostResult post(SendRequest request) {
+        requireLive(stream.sendRoom());
+        if (!request.hasOperation()) {
+            throw new IllegalArgumentException(
+                    "send request without an operation: say write, send or another first");
+        }
+        PostResult result = stream.sendQueue().offer(request);
+        if (result == PostResult.OK) {
+            device.ring(stream);
+        }
+        return result;
+    }
+
+    /**
+     * Posts a receive (as {@code ibv_post_recv}): the place for the next message that takes one.
+     * Results and errors as for {@link #post(SendRequest)}.
+     */
+    public PostResult post(ReceiveRequest request) {
+        requireLive(stream.receiveRoom());
+        PostResult result = stream.receiveQueue().offer(request);
+        // The engine looks for receives when messages come. A failed pair gets none any more.
+        if (result == PostResult.OK && stream.missedFlush()) {
+            device.ring(stream);
+        }
+        return result;
+    }
+
+    private void requireLive(Reservation room) {
+        if (closed || room.isReturned()) {
+            throw new IllegalStateException(
+                    "the queue pair "
+                            + (closed ? "is closed" : "ended with its connection")
+                            + ": nothing can be posted to it any more");
+        }
+    }
+
+    private SendRequest aSend(
+            long wrId, MemoryRegion local, long offset, long length, boolean signaled) {
+        SendRequest request = ownSend;
+        if (request == null) {
+            request = new SendRequest();
+            ownSend = request;
+        }
+        return request.wrId(wrId).local(local, offset, length).signaled(signaled);
+    }
+
+    /** RDMA WRITE with a completion; a short form of {@link #post(SendRequest)}. */
     public PostResult postWrite(
             long wrId, MemoryRegion local, long offset, long length, long remoteAddress, int rkey) {
         return postWrite(wrId, local, offset, length, remoteAddress, rkey, true);
@@ -73,7 +130,6 @@ public final class QueuePair {
      * @param length 0..2^31 bytes
      * @param remoteAddress address in the peer's region, as in its {@code RegionDescriptor}
      * @param signaled false to get a completion only in case of an error
-     * @throws IllegalArgumentException when the range is not inside {@code local} or too long
      */
     public PostResult postWrite(
             long wrId,
@@ -83,8 +139,7 @@ public final class QueuePair {
             long remoteAddress,
             int rkey,
             boolean signaled) {
-        return postSendQueue(
-                Opcode.WRITE, wrId, local, offset, length, remoteAddress, rkey, 0, signaled);
+        return post(aSend(wrId, local, offset, length, signaled).write(remoteAddress, rkey));
     }
 
     /** RDMA WRITE that also consumes a posted receive of the peer and hands it 32 bits. */
@@ -97,27 +152,20 @@ public final class QueuePair {
             int rkey,
             int immediate,
             boolean signaled) {
-        return postSendQueue(
-                Opcode.WRITE_IMM,
-                wrId,
-                local,
-                offset,
-                length,
-                remoteAddress,
-                rkey,
-                immediate,
-                signaled);
+        return post(
+                aSend(wrId, local, offset, length, signaled)
+                        .writeWithImmediate(remoteAddress, rkey, immediate));
     }
 
     /** SEND into the peer's next posted receive, with a completion. */
     public PostResult postSend(long wrId, MemoryRegion local, long offset, long length) {
-        return postSendQueue(Opcode.SEND, wrId, local, offset, length, 0, 0, 0, true);
+        return postSend(wrId, local, offset, length, true);
     }
 
     /** SEND; {@code signaled} false asks for a completion only in case of an error. */
     public PostResult postSend(
             long wrId, MemoryRegion local, long offset, long length, boolean signaled) {
-        return postSendQueue(Opcode.SEND, wrId, local, offset, length, 0, 0, 0, signaled);
+        return post(aSend(wrId, local, offset, length, signaled).send());
     }
 
     /** SEND that hands 32 bits to the receive completion. */
@@ -128,8 +176,51 @@ public final class QueuePair {
             long length,
             int immediate,
             boolean signaled) {
-        return postSendQueue(
-                Opcode.SEND_IMM, wrId, local, offset, length, 0, 0, immediate, signaled);
+        return post(aSend(wrId, local, offset, length, signaled).sendWithImmediate(immediate));
+    }
+
+    /** RDMA READ with a completion; a short form of {@link #post(SendRequest)}. */
+    public PostResult postRead(
+            long wrId, MemoryRegion local, long offset, long length, long remoteAddress, int rkey) {
+        return postRead(wrId, local, offset, length, remoteAddress, rkey, true);
+    }
+
+    /**
+     * RDMA READ: copies {@code length} bytes of the peer's memory to {@code local} at {@code
+     * offset}; see {@link SendRequest#read}.
+     *
+     * @param signaled false to get a completion only in case of an error
+     */
+    public PostResult postRead(
+            long wrId,
+            MemoryRegion local,
+            long offset,
+            long length,
+            long remoteAddress,
+            int rkey,
+            boolean signaled) {
+        return post(aSend(wrId, local, offset, length, signaled).read(remoteAddress, rkey));
+    }
+
+    /** Compare and swap; the old value goes to {@code local}: {@link SendRequest#compareAndSwap}. */
+    public PostResult postCompareAndSwap(
+            long wrId,
+            MemoryRegion local,
+            long offset,
+            long remoteAddress,
+            int rkey,
+            long compare,
+            long swap) {
+        return post(
+                aSend(wrId, local, offset, Long.BYTES, true)
+                        .compareAndSwap(remoteAddress, rkey, compare, swap));
+    }
+
+    /** Fetch and add; the old value goes to {@code local}: {@link SendRequest#fetchAndAdd}. */
+    public PostResult postFetchAndAdd(
+            long wrId, MemoryRegion local, long offset, long remoteAddress, int rkey, long add) {
+        return post(
+                aSend(wrId, local, offset, Long.BYTES, true).fetchAndAdd(remoteAddress, rkey, add));
     }
 
     /**
@@ -138,76 +229,35 @@ public final class QueuePair {
      * @param local region with local write access
      */
     public PostResult postReceive(long wrId, MemoryRegion local, long offset, long length) {
-        checkRange(local, offset, length);
-        return postReceiveQueue(wrId, local, offset, length);
+        return post(aReceive(wrId).local(local, offset, length));
     }
 
     /** Posts a receive without a buffer: for WRITE with immediate and zero-length SENDs. */
     public PostResult postReceive(long wrId) {
-        return postReceiveQueue(wrId, null, 0, 0);
+        return post(aReceive(wrId).empty());
     }
 
-    private PostResult postReceiveQueue(
-            long wrId, @Nullable MemoryRegion local, long offset, long length) {
-        boolean stored =
-                stream.receiveQueue()
-                        .offer(wrId, 0, WorkQueue.SIGNALED, local, offset, length, 0, 0, 0);
-        if (!stored) {
-            return PostResult.QUEUE_FULL;
+    private ReceiveRequest aReceive(long wrId) {
+        ReceiveRequest request = ownReceive;
+        if (request == null) {
+            request = new ReceiveRequest();
+            ownReceive = request;
         }
-        // The engine looks for receives when messages come. A failed pair gets none any more.
-        if (stream.missedFlush()) {
+        return request.wrId(wrId);
+    }
+
+    /**
+     * Ends the queue pair (as {@code ibv_destroy_qp}); returns at once. What is posted is flushed
+     * with an error, and when those completions were polled, the room in the completion queues is
+     * free for other queue pairs. Requests of the peer on this stream fail from then on; its number
+     * is not used again. To be called by the posting thread, or when nobody posts any more.
+     */
+    @Override
+    public void close() {
+        if (!closed) {
+            closed = true;
+            stream.close();
             device.ring(stream);
-        }
-        return PostResult.OK;
-    }
-
-    private PostResult postSendQueue(
-            Opcode opcode,
-            long wrId,
-            @Nullable MemoryRegion local,
-            long offset,
-            long length,
-            long remoteAddress,
-            int rkey,
-            int immediate,
-            boolean signaled) {
-        if (local != null) {
-            checkRange(local, offset, length);
-        }
-        boolean stored =
-                stream.sendQueue()
-                        .offer(
-                                wrId,
-                                opcode.code(),
-                                signaled ? WorkQueue.SIGNALED : 0,
-                                local,
-                                offset,
-                                length,
-                                remoteAddress,
-                                rkey,
-                                immediate);
-        if (!stored) {
-            return PostResult.QUEUE_FULL;
-        }
-        device.ring(stream);
-        return PostResult.OK;
-    }
-
-    private static void checkRange(MemoryRegion local, long offset, long length) {
-        if (length < 0 || length > MAX_MESSAGE_BYTES) {
-            throw new IllegalArgumentException(
-                    "length " + length + " is not in 0.." + MAX_MESSAGE_BYTES);
-        }
-        if (offset < 0 || offset > local.length() - length) {
-            throw new IllegalArgumentException(
-                    "range "
-                            + offset
-                            + "+"
-                            + length
-                            + " is not inside the region of "
-                            + local.length()
-                            + " bytes");
         }
     }
 }

@@ -2,10 +2,12 @@ package dev.metaroce.verbs;
 
 import dev.metaroce.engine.Engine;
 import dev.metaroce.event.Counters;
+import dev.metaroce.ring.Reservation;
 import dev.metaroce.transport.ConnectionState;
 import dev.metaroce.transport.DeviceLimits;
 import dev.metaroce.transport.MetaRoceProtocol;
 import dev.metaroce.transport.Stream;
+import dev.metaroce.transport.StreamSettings;
 import dev.metaroce.transport.TransportConnection;
 import dev.metaroce.wire.ControlMessage;
 import dev.metaroce.wire.NetAddress;
@@ -160,22 +162,34 @@ public final class RdmaDevice implements AutoCloseable {
     }
 
     QueuePair createQueuePair(
-            Connection connection,
-            ProtectionDomain domain,
-            CompletionQueue send,
-            CompletionQueue receive,
-            int sendDepth,
-            int receiveDepth) {
-        send.ring().reserve(sendDepth);
-        receive.ring().reserve(receiveDepth);
-        Stream stream =
-                connection
-                        .transport()
-                        .addStream(
-                                domain.id(), send.ring(), receive.ring(), sendDepth, receiveDepth);
+            Connection connection, ProtectionDomain domain, QueuePairOptions options) {
+        Reservation send = options.sendQueue().reserve(options.sendDepth());
+        Stream stream;
+        try {
+            stream = connection.transport().addStream(settings(domain, options, send));
+        } catch (RuntimeException e) {
+            options.sendQueue().cancel(send);
+            throw e;
+        }
         QueuePair pair = new QueuePair(this, connection, stream);
         stream.attach(pair);
         return pair;
+    }
+
+    private static StreamSettings settings(
+            ProtectionDomain domain, QueuePairOptions options, Reservation send) {
+        return new StreamSettings(
+                domain.id(),
+                send,
+                options.receiveQueue().reserve(options.receiveDepth()),
+                options.sendDepth(),
+                options.receiveDepth(),
+                options.maxSendSge(),
+                options.maxReceiveSge(),
+                options.maxInline(),
+                options.signalAll(),
+                options.rnrRetry(),
+                options.minRnrTimerUs());
     }
 
     void close(TransportConnection transport) {

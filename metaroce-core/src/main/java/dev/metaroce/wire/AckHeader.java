@@ -70,6 +70,9 @@ public final class AckHeader {
     /** One step of {@link #ackDelay}. */
     public static final int ACK_DELAY_UNIT_NS = 64;
 
+    /** Longest {@link #ackDelay} that can be told; it stands for all longer ones. */
+    public static final int ACK_DELAY_MAX = 0xFFFF;
+
     /** Rate hint: pause, and probe until told otherwise. */
     public static final int RATE_PAUSE = 0;
 
@@ -231,7 +234,7 @@ public final class AckHeader {
      */
     public static int toAckDelay(long delayNs) {
         //= MR-2.4-7
-        return Math.clamp(delayNs >> ACK_DELAY_SHIFT, 0, 0xFFFF);
+        return Math.clamp(delayNs >> ACK_DELAY_SHIFT, 0, ACK_DELAY_MAX);
     }
 
     /**

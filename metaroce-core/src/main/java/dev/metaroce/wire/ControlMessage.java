@@ -14,7 +14,7 @@ import dev.metaroce.util.Invariant;
  *     +------+------+------+------+------+------+------+------+
  *  24 |         Position          |           Wait            |  QUEUED, 36 bytes
  *     +------+------+------+------+------+------+------+------+
- *  24 |Reason| rsvd | VersionMask |        RetryAfter         |  DENY, 44 bytes
+ *  24 |Reason|Flags | VersionMask |        RetryAfter         |  DENY, 44 bytes
  *  32 |                        Cookie                         |
  *     +------+------+------+------+------+------+------+------+
  *  24 |                      EndpointId                       |  RELEASE, 40 + 4 n bytes
@@ -54,6 +54,7 @@ public final class ControlMessage {
     static final int QUEUED_WAIT_AT = 28;
 
     static final int DENY_REASON_AT = 24;
+    static final int DENY_FLAGS_AT = 25;
     static final int DENY_VERSION_MASK_AT = 26;
     static final int DENY_RETRY_AFTER_AT = 28;
     static final int DENY_COOKIE_AT = 32;
@@ -116,12 +117,17 @@ public final class ControlMessage {
 
     // REQUEST and GRANT
 
-    /** Writes a whole REQUEST and returns its bytes. */
+    /** Writes a whole REQUEST without a message and returns its bytes. */
     public static int encodeRequest(PacketMemory m, int at, int txTime, RequestFields fields) {
+        encodeRequestHead(m, at, txTime, fields);
+        return finish(m, at, bytes(ControlOpcode.REQUEST));
+    }
+
+    /** Writes the 192 bytes of a REQUEST that come before message and checksum. */
+    public static void encodeRequestHead(PacketMemory m, int at, int txTime, RequestFields fields) {
         //= MR-2.2-7
         encodeStart(m, at, ControlOpcode.REQUEST, 0, txTime, fields.nonce);
         fields.write(m, at);
-        return finish(m, at, bytes(ControlOpcode.REQUEST));
     }
 
     /** Writes a whole GRANT to {@link GrantFields#srcCtx} and returns its bytes. */
@@ -165,6 +171,11 @@ public final class ControlMessage {
         return m.u8(at + DENY_REASON_AT);
     }
 
+    /** True when the message that rode in the REQUEST was executed. */
+    public static boolean denyEarlyDone(PacketMemory m, int at) {
+        return (m.u8(at + DENY_FLAGS_AT) & GrantFields.FLAG_EARLY_DONE) != 0;
+    }
+
     /** Bit v says that the target speaks wire version v. */
     public static int denyVersionMask(PacketMemory m, int at) {
         return m.u16(at + DENY_VERSION_MASK_AT);
@@ -188,11 +199,13 @@ public final class ControlMessage {
             int srcCtx,
             long nonce,
             DenyReason reason,
+            boolean earlyDone,
             int versionMask,
             long retryAfterUs,
             long cookie) {
         encodeStart(m, at, ControlOpcode.DENY, srcCtx, txTime, nonce);
-        m.put16(at + DENY_REASON_AT, reason.code() << 8);
+        m.put8(at + DENY_REASON_AT, reason.code());
+        m.put8(at + DENY_FLAGS_AT, earlyDone ? GrantFields.FLAG_EARLY_DONE : 0);
         m.put16(at + DENY_VERSION_MASK_AT, versionMask);
         m.put32(at + DENY_RETRY_AFTER_AT, (int) retryAfterUs);
         m.put64(at + DENY_COOKIE_AT, cookie);
@@ -412,27 +425,37 @@ public final class ControlMessage {
     /**
      * Checks opcode, size, private data length and that reasons and profile are known.
      *
-     * @param totalBytes bytes of the packet with its checksum, at least 20
+     * @param totalBytes bytes of the packet with its checksum and with a payload that is elided, at
+     *     least 20 of them not elided
      */
     public static boolean wellFormed(PacketMemory m, int at, int totalBytes) {
         ControlOpcode opcode = ControlOpcode.of(CommonHeader.opcode(m, at));
+        int elided = m.elidedBytes();
         //= MR-2.6-1
         //= MR-2.6-3
-        if (opcode == null || totalBytes < bytes(opcode)) {
+        if (opcode == null || totalBytes - elided < bytes(opcode)) {
             return false;
+        }
+        if (opcode == ControlOpcode.REQUEST && EarlyMessage.isIn(m, at)) {
+            return EarlyMessage.wellFormed(m, at, totalBytes) && valuesKnown(m, at, opcode);
         }
         int expected =
                 opcode == ControlOpcode.RELEASE
                         ? releaseBytes(releasePathCount(m, at))
                         : bytes(opcode);
-        return totalBytes == expected && valuesKnown(m, at, opcode);
+        return elided == 0 && totalBytes == expected && valuesKnown(m, at, opcode);
     }
 
     private static boolean valuesKnown(PacketMemory m, int at, ControlOpcode opcode) {
         //= MR-2.6-5
         //= MR-2.6-6
         return switch (opcode) {
-            case REQUEST -> m.u16(at + RequestFields.PRIVATE_LENGTH_AT) <= MAX_PRIVATE_BYTES;
+            case REQUEST -> {
+                int both = RequestFields.FLAG_CONNECT | RequestFields.FLAG_EARLY;
+                //= MR-3.7-4
+                yield m.u16(at + RequestFields.PRIVATE_LENGTH_AT) <= MAX_PRIVATE_BYTES
+                        && (m.u8(at + RequestFields.FLAGS_AT) & both) != both;
+            }
             case GRANT ->
                     m.u16(at + GrantFields.PRIVATE_LENGTH_AT) <= MAX_PRIVATE_BYTES
                             && m.u8(at + GrantFields.PATHS_AT) >= 1

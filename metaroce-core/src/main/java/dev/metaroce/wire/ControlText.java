@@ -73,7 +73,17 @@ final class ControlText {
                 + " flags "
                 + hex(f.flags)
                 + " private "
-                + f.privateLength;
+                + f.privateLength
+                + (EarlyMessage.isIn(m, at) ? early(m, at + EarlyMessage.AT) : "");
+    }
+
+    private static String early(PacketMemory m, int image) {
+        return " early "
+                + Opcode.of(CommonHeader.opcode(m, image))
+                + " stream "
+                + CommonHeader.stream(m, image)
+                + " bytes "
+                + DataHeader.length(m, image);
     }
 
     private static String grant(PacketMemory m, int at) {
@@ -110,7 +120,10 @@ final class ControlText {
                 + " connection "
                 + hex(f.connectionId)
                 + " private "
-                + f.privateLength;
+                + f.privateLength
+                + ((f.flags & GrantFields.FLAG_EARLY_DONE) == 0
+                        ? ""
+                        : " early done, load " + f.poolLoad);
     }
 
     private static String deny(PacketMemory m, int at) {
@@ -120,7 +133,8 @@ final class ControlText {
                 + " retry "
                 + ControlMessage.denyRetryAfterUs(m, at)
                 + "us cookie "
-                + hex(ControlMessage.denyCookie(m, at));
+                + hex(ControlMessage.denyCookie(m, at))
+                + (ControlMessage.denyEarlyDone(m, at) ? " early done" : "");
     }
 
     private static String release(PacketMemory m, int at) {

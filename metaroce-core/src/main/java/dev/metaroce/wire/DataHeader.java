@@ -22,26 +22,46 @@ package dev.metaroce.wire;
  *     +---------------------------------------------------------------+
  *  44 |                            RecvSeq                            |
  *     +---------------------------------------------------------------+
+ *  48 |                           SegLength                           |  READ_REQ
+ *     +---------------------------------------------------------------+
  *  32 |                            RecvSeq                            |  RQETH: SEND,
- *     +---------------------------------------------------------------+  SEND_IMM
+ *     +---------------------------------------------------------------+  SEND_IMM, SEND_INV
+ *  36 |                             RKey                              |  SEND_INV
+ *     +---------------------------------------------------------------+
+ *  32 |                              VA                               |  AtomicETH:
+ *     |                                                               |  CMP_SWAP,
+ *     +---------------------------------------------------------------+  FETCH_ADD
+ *  40 |                             RKey                              |
+ *     +---------------------------------------------------------------+
+ *  44 |                           SwapOrAdd                           |
+ *     |                                                               |
+ *     +---------------------------------------------------------------+
+ *  52 |                            Compare                            |
+ *     |                                                               |
+ *     +---------------------------------------------------------------+
  *  +0 |                           Immediate                           |  only with flag IMM
  *     +---------------------------------------------------------------+
  *     |                            payload                           ...
  *     +---------------------------------------------------------------+
  * </pre>
  *
+ * <p>Replies, which go from target to initiator, have the RPLETH of {@link ReplyHeader} instead.
+ *
  * <p>VA and Length are those of the whole message in every packet, so whichever packet arrives
  * first is enough to check the whole range. Readers trust the caller to have asked {@link
  * #wellFormed}.
  */
 public final class DataHeader {
-    /** Bytes of all headers of a WRITE_IMM with its immediate, the most there is. */
+    /** Bytes of all headers of a WRITE_IMM with its immediate, the most before a payload. */
     public static final int MAX_HEADER_BYTES = 52;
 
     /** Bytes of an immediate. */
     public static final int IMMEDIATE_BYTES = 4;
 
-    /** Slot of a message that is one packet. */
+    /** Bytes that an atomic operation works on, and of its reply. */
+    public static final int ATOMIC_BYTES = 8;
+
+    /** Slot of a message that is one packet, but for atomic operations. */
     public static final int NO_SLOT = 0xFFFF;
 
     static final int MSN_AT = 16;
@@ -54,6 +74,10 @@ public final class DataHeader {
     static final int RKEY_AT = 40;
     static final int WRITE_RECV_SEQ_AT = 44;
     static final int SEND_RECV_SEQ_AT = 32;
+    static final int SEG_LENGTH_AT = 48;
+    static final int SWAP_OR_ADD_AT = 44;
+    static final int COMPARE_AT = 52;
+    static final int INVALIDATE_AT = 36;
 
     private DataHeader() {}
 
@@ -82,12 +106,12 @@ public final class DataHeader {
         return m.u8(at + ATTEMPT_AT);
     }
 
-    /** WRITE, WRITE_IMM: address of the first byte of the message at the target. */
+    /** WRITE, WRITE_IMM, READ_REQ, atomics: address of the first byte at the target. */
     public static long va(PacketMemory m, int at) {
         return m.i64(at + VA_AT);
     }
 
-    /** WRITE, WRITE_IMM: key of the region. */
+    /** WRITE, WRITE_IMM, READ_REQ, atomics: key of the region. */
     public static int rkey(PacketMemory m, int at) {
         return m.i32(at + RKEY_AT);
     }
@@ -97,9 +121,34 @@ public final class DataHeader {
         return m.i32(at + WRITE_RECV_SEQ_AT);
     }
 
-    /** SEND, SEND_IMM: number of the posted receive that the message takes. */
+    /** SEND, SEND_IMM, SEND_INV: number of the posted receive that the message takes. */
     public static int sendRecvSeq(PacketMemory m, int at) {
         return m.i32(at + SEND_RECV_SEQ_AT);
+    }
+
+    /** READ_REQ: bytes that the reply to this packet is to carry, 0..2^32-1. */
+    public static long segLength(PacketMemory m, int at) {
+        return m.u32(at + SEG_LENGTH_AT);
+    }
+
+    /** CMP_SWAP: the value to store; FETCH_ADD: the value to add. */
+    public static long swapOrAdd(PacketMemory m, int at) {
+        return m.i64(at + SWAP_OR_ADD_AT);
+    }
+
+    /** CMP_SWAP: the value that must be there; FETCH_ADD: 0. */
+    public static long compare(PacketMemory m, int at) {
+        return m.i64(at + COMPARE_AT);
+    }
+
+    /** SEND_INV: key of the region whose remote rights end. */
+    public static int invalidatedKey(PacketMemory m, int at) {
+        return m.i32(at + INVALIDATE_AT);
+    }
+
+    /** Number of the posted receive that the message takes; WRITE: 0. */
+    public static int recvSeq(PacketMemory m, int at, Opcode opcode) {
+        return opcode.hasReth() ? writeRecvSeq(m, at) : sendRecvSeq(m, at);
     }
 
     /** The immediate of a packet whose flag IMM is set. */
@@ -136,16 +185,35 @@ public final class DataHeader {
         m.put8(at + RESERVED_AT, 0);
     }
 
-    /** Writes the RETH of a WRITE ({@code recvSeq} 0) or WRITE_IMM, 16 bytes. */
+    /** Writes the RETH of a WRITE, READ_REQ ({@code recvSeq} 0) or WRITE_IMM, 16 bytes. */
     public static void encodeReth(PacketMemory m, int at, long va, int rkey, int recvSeq) {
         m.put64(at + VA_AT, va);
         m.put32(at + RKEY_AT, rkey);
         m.put32(at + WRITE_RECV_SEQ_AT, recvSeq);
     }
 
-    /** Writes the RQETH of a SEND or SEND_IMM, 4 bytes. */
+    /** Writes what follows the RETH of a READ_REQ, 4 bytes. */
+    public static void encodeSegLength(PacketMemory m, int at, int bytes) {
+        m.put32(at + SEG_LENGTH_AT, bytes);
+    }
+
+    /** Writes the AtomicETH, 28 bytes. */
+    public static void encodeAtomic(
+            PacketMemory m, int at, long va, int rkey, long swapOrAdd, long compare) {
+        m.put64(at + VA_AT, va);
+        m.put32(at + RKEY_AT, rkey);
+        m.put64(at + SWAP_OR_ADD_AT, swapOrAdd);
+        m.put64(at + COMPARE_AT, compare);
+    }
+
+    /** Writes the RQETH of a SEND, SEND_IMM or SEND_INV, 4 bytes. */
     public static void encodeRecvSeq(PacketMemory m, int at, int recvSeq) {
         m.put32(at + SEND_RECV_SEQ_AT, recvSeq);
+    }
+
+    /** SEND_INV: writes the key to invalidate, 4 bytes. */
+    public static void encodeInvalidatedKey(PacketMemory m, int at, int rkey) {
+        m.put32(at + INVALIDATE_AT, rkey);
     }
 
     /** Writes the immediate, 4 bytes; flag IMM is the caller's to set. */
@@ -167,6 +235,10 @@ public final class DataHeader {
             //= MR-2.3-1
             return false;
         }
+        int payload = totalBytes - CommonHeader.TRAILER_BYTES - op.headerBytes();
+        if (op.isReply()) {
+            return ReplyHeader.wellFormed(op, payload, m.elidedBytes());
+        }
         int flags = CommonHeader.flags(m, at);
         boolean last = (flags & Flags.LAST) != 0;
         boolean imm = (flags & Flags.IMM) != 0;
@@ -176,9 +248,13 @@ public final class DataHeader {
         }
         if (op == Opcode.SKIP) {
             //= MR-2.3-10
-            return !last && totalBytes == CommonHeader.MIN_PACKET_BYTES;
+            return !last && payload == 0;
         }
-        int payload = totalBytes - CommonHeader.TRAILER_BYTES - headerBytes(op, imm);
+        //= MR-2.3-13
+        if (op.isPull()) {
+            return payload == 0 && m.elidedBytes() == 0 && asksWell(op, m, at, last);
+        }
+        payload -= imm ? IMMEDIATE_BYTES : 0;
         int elided = m.elidedBytes();
         //= MR-2.3-2
         return payload >= 0
@@ -186,7 +262,19 @@ public final class DataHeader {
                 && fitsMessage(m, at, payload, last);
     }
 
-    private static boolean fitsMessage(PacketMemory m, int at, int payload, boolean last) {
+    /** A request for a reply: what it asks for is to its message what else a payload is. */
+    private static boolean asksWell(Opcode op, PacketMemory m, int at, boolean last) {
+        if (op == Opcode.READ_REQ) {
+            return fitsMessage(m, at, segLength(m, at), last);
+        }
+        //= MR-2.3-14
+        return last
+                && msgOffset(m, at) == 0
+                && length(m, at) == ATOMIC_BYTES
+                && slot(m, at) != NO_SLOT;
+    }
+
+    private static boolean fitsMessage(PacketMemory m, int at, long payload, boolean last) {
         long msgOffset = msgOffset(m, at);
         long length = length(m, at);
         long end = msgOffset + payload;

@@ -30,8 +30,8 @@ package dev.metaroce.wire;
  *     +-------------------------------+---------------+---------------+
  *  64 |         OpenMessages          |         PrivateLength         |
  *     +-------------------------------+-------------------------------+
- *  68 |           MaxReads            |           reserved            |
- *     +-------------------------------+-------------------------------+
+ *  68 |           MaxReads            |     Flags     |   PoolLoad    |
+ *     +-------------------------------+---------------+---------------+
  *  72 |                       ConnectionId (64)                       |
  *     +---------------------------------------------------------------+
  *  80 |                   private data (64 bytes)                    ...
@@ -39,6 +39,9 @@ package dev.metaroce.wire;
  * </pre>
  */
 public final class GrantFields {
+    /** Flag: the message that rode in the REQUEST was executed. */
+    public static final int FLAG_EARLY_DONE = 0x80;
+
     static final int ENDPOINT_ID_AT = 24;
     static final int INCARNATION_AT = 32;
     static final int INITIAL_PSN_AT = 36;
@@ -55,7 +58,8 @@ public final class GrantFields {
     static final int OPEN_MESSAGES_AT = 64;
     static final int PRIVATE_LENGTH_AT = 66;
     static final int MAX_READS_AT = 68;
-    static final int RESERVED_AT = 70;
+    static final int FLAGS_AT = 70;
+    static final int POOL_LOAD_AT = 71;
     static final int CONNECTION_ID_AT = 72;
     static final int PRIVATE_DATA_AT = 80;
 
@@ -113,6 +117,12 @@ public final class GrantFields {
     /** Reads and atomics that may be outstanding at once, 0..65535. */
     public int maxReads;
 
+    /** Bits of the FLAG constants, 0..255. */
+    public int flags;
+
+    /** Use of the pool as in an ACK; counts with {@link #FLAG_EARLY_DONE}. */
+    public int poolLoad;
+
     /** Connection the lease is for. */
     public long connectionId;
 
@@ -142,6 +152,8 @@ public final class GrantFields {
         hintSeq = m.i32(at + RATE_HINT_AT) & 0xFF;
         openMessages = m.u16(at + OPEN_MESSAGES_AT);
         maxReads = m.u16(at + MAX_READS_AT);
+        flags = m.u8(at + FLAGS_AT);
+        poolLoad = m.u8(at + POOL_LOAD_AT);
         connectionId = m.i64(at + CONNECTION_ID_AT);
         privateLength = m.u16(at + PRIVATE_LENGTH_AT);
         ControlMessage.readPrivate(m, at + PRIVATE_DATA_AT, privateData, privateLength);
@@ -166,7 +178,8 @@ public final class GrantFields {
         m.put16(at + OPEN_MESSAGES_AT, openMessages);
         m.put16(at + PRIVATE_LENGTH_AT, privateLength);
         m.put16(at + MAX_READS_AT, maxReads);
-        m.put16(at + RESERVED_AT, 0);
+        m.put8(at + FLAGS_AT, flags);
+        m.put8(at + POOL_LOAD_AT, poolLoad);
         m.put64(at + CONNECTION_ID_AT, connectionId);
         ControlMessage.writePrivate(m, at + PRIVATE_DATA_AT, privateData, privateLength);
     }

@@ -56,7 +56,8 @@ public final class PacketDoor {
             //= MR-2.2-3
             return false;
         }
-        if (m.elidedBytes() != 0 && type != PacketType.DATA) {
+        boolean carriesPayload = type == PacketType.DATA || type == PacketType.CTRL;
+        if (m.elidedBytes() != 0 && !carriesPayload) {
             return false;
         }
         return switch (type) {

@@ -2,6 +2,7 @@ package dev.metaroce.wire;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.util.zip.CRC32C;
 
@@ -110,6 +111,11 @@ public final class PacketMemory {
 
     public void put64(int offset, long value) {
         bytes.putLong(offset, value);
+    }
+
+    /** Turns a big-endian value into the byte order of the machine, where it is. */
+    public void toNative64(int offset) {
+        segment.set(ValueLayout.JAVA_LONG_UNALIGNED, offset, bytes.getLong(offset));
     }
 
     /** CRC-32C (Castagnoli, RFC 3720 appendix B.4) of {@code length} bytes from {@code offset}. */

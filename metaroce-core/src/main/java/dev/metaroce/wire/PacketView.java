@@ -31,12 +31,22 @@ public sealed interface PacketView {
         }
         Common common = Common.read(m, at);
         return switch (type) {
-            case DATA -> DataView.read(common, m, at, bytes);
+            case DATA -> data(common, m, at, bytes);
             case ACK -> AckView.read(common, m, at);
             case NAK -> NakView.read(common, m, at);
             case CTRL -> ControlView.read(common, m, at);
             case PROBE -> new ProbeView(common);
         };
+    }
+
+    private static PacketView data(Common common, PacketMemory m, int at, int bytes) {
+        Opcode op = Opcode.of(common.opcode);
+        if (op != null && op.isReply()) {
+            return ReplyView.read(common, op, m, at, bytes);
+        }
+        return op != null && op.isAtomic()
+                ? AtomicView.read(common, op, m, at)
+                : DataView.read(common, m, at, bytes);
     }
 
     /**
@@ -81,7 +91,9 @@ public sealed interface PacketView {
     /**
      * Part of a message. Fields that the operation does not have are 0.
      *
+     * @param rkey key of the region to write, or of the one to invalidate
      * @param immediate the immediate, when the packet carries one
+     * @param payloadBytes bytes that it carries, or in a READ_REQ asks for
      */
     record DataView(
             Common common,
@@ -113,10 +125,19 @@ public sealed interface PacketView {
                     DataHeader.slot(m, at),
                     DataHeader.attempt(m, at),
                     op.hasReth() ? DataHeader.va(m, at) : 0,
-                    op.hasReth() ? DataHeader.rkey(m, at) : 0,
-                    op.hasReth() ? DataHeader.writeRecvSeq(m, at) : DataHeader.sendRecvSeq(m, at),
+                    rkey(op, m, at),
+                    DataHeader.recvSeq(m, at, op),
                     imm ? OptionalInt.of(DataHeader.immediate(m, at, op)) : OptionalInt.empty(),
-                    DataHeader.payloadBytes(m, at, bytes));
+                    op == Opcode.READ_REQ
+                            ? (int) DataHeader.segLength(m, at)
+                            : DataHeader.payloadBytes(m, at, bytes));
+        }
+
+        private static int rkey(Opcode op, PacketMemory m, int at) {
+            if (op.invalidates()) {
+                return DataHeader.invalidatedKey(m, at);
+            }
+            return op.hasReth() ? DataHeader.rkey(m, at) : 0;
         }
 
         @Override
@@ -149,8 +170,115 @@ public sealed interface PacketView {
             if (opcode.consumesReceive()) {
                 text.append(" recv ").append(Integer.toUnsignedString(recvSeq));
             }
+            if (opcode.invalidates()) {
+                text.append(" invalidates ").append(hex(rkey));
+            }
             immediate.ifPresent(value -> text.append(" imm ").append(hex(value)));
             return text.append(common.flagWords()).toString();
+        }
+    }
+
+    /** An atomic operation: {@code compare} counts with CMP_SWAP. */
+    record AtomicView(
+            Common common,
+            Opcode opcode,
+            int msn,
+            int slot,
+            long va,
+            int rkey,
+            long swapOrAdd,
+            long compare)
+            implements PacketView {
+        static AtomicView read(Common common, Opcode op, PacketMemory m, int at) {
+            return new AtomicView(
+                    common,
+                    op,
+                    DataHeader.msn(m, at),
+                    DataHeader.slot(m, at),
+                    DataHeader.va(m, at),
+                    DataHeader.rkey(m, at),
+                    DataHeader.swapOrAdd(m, at),
+                    DataHeader.compare(m, at));
+        }
+
+        @Override
+        public String toString() {
+            return "DATA "
+                    + opcode
+                    + " "
+                    + common.token()
+                    + " path "
+                    + common.path
+                    + psnText(common)
+                    + " stream "
+                    + common.stream
+                    + " msn "
+                    + Integer.toUnsignedString(msn)
+                    + " slot "
+                    + slot
+                    + " va "
+                    + hex(va)
+                    + " rkey "
+                    + hex(rkey)
+                    + (opcode == Opcode.CMP_SWAP ? " compare " + hex(compare) + " swap " : " add ")
+                    + hex(swapOrAdd)
+                    + common.flagWords();
+        }
+    }
+
+    /**
+     * The answer to one packet of a READ, or to an atomic operation.
+     *
+     * @param ackDelay in 64 ns units
+     */
+    record ReplyView(
+            Common common,
+            Opcode opcode,
+            int msn,
+            long msgOffset,
+            int echoTime,
+            int ackDelay,
+            int cid,
+            int epoch,
+            int payloadBytes)
+            implements PacketView {
+        static ReplyView read(Common common, Opcode op, PacketMemory m, int at, int bytes) {
+            return new ReplyView(
+                    common,
+                    op,
+                    ReplyHeader.msn(m, at),
+                    ReplyHeader.msgOffset(m, at),
+                    ReplyHeader.echoTime(m, at),
+                    ReplyHeader.ackDelay(m, at),
+                    ReplyHeader.cid(m, at),
+                    ReplyHeader.epoch(m, at),
+                    bytes - ReplyHeader.BYTES - CommonHeader.TRAILER_BYTES);
+        }
+
+        @Override
+        public String toString() {
+            return "DATA "
+                    + opcode
+                    + " src "
+                    + common.ctx
+                    + " cid "
+                    + cid
+                    + "/"
+                    + epoch
+                    + " path "
+                    + common.path
+                    + psnText(common)
+                    + " stream "
+                    + common.stream
+                    + " msn "
+                    + Integer.toUnsignedString(msn)
+                    + " bytes "
+                    + msgOffset
+                    + "+"
+                    + payloadBytes
+                    + " delay "
+                    + ackDelay * AckHeader.ACK_DELAY_UNIT_NS
+                    + "ns";
         }
     }
 

@@ -35,6 +35,8 @@ package dev.metaroce.wire;
  * 144 |                      zeros (48 bytes)                        ...
  *     +---------------------------------------------------------------+
  * </pre>
+ *
+ * <p>With {@link #FLAG_EARLY} an {@link EarlyMessage} follows.
  */
 public final class RequestFields {
     /** Flag: the first lease of its connection; private data counts. */
@@ -42,6 +44,9 @@ public final class RequestFields {
 
     /** Flag: asked by the side that accepted the connection, for its own direction. */
     public static final int FLAG_ACCEPTOR = 0x40;
+
+    /** Flag: a message follows, as {@link EarlyMessage} says. */
+    public static final int FLAG_EARLY = 0x20;
 
     static final int ENDPOINT_ID_AT = 24;
     static final int CONNECTION_ID_AT = 32;

@@ -1,8 +1,9 @@
 package dev.metaroce.ring;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.metaroce.memory.MemoryRegion;
+import dev.metaroce.memory.RegionTable;
 import dev.metaroce.testing.Seeded;
 import dev.metaroce.util.Rng;
 
@@ -24,10 +25,10 @@ class RingsTest {
         WorkQueue[] queue = new WorkQueue[queues];
         int[] depth = new int[queues];
         CompletionRing ring = new CompletionRing(200);
+        Request request = new Request();
         for (int i = 0; i < queues; i++) {
             depth[i] = 1 + rng.nextInt(60);
-            queue[i] = new WorkQueue("queue " + i, depth[i]);
-            ring.reserve(depth[i]);
+            queue[i] = WorkQueue.sends("queue " + i, 0, depth[i], 1, 0, false);
         }
         Twin twin = new Twin(queues);
         long id = 0;
@@ -37,10 +38,10 @@ class RingsTest {
             switch (rng.nextInt(3)) {
                 case 0 -> {
                     boolean signaled = rng.chance(0.7);
-                    boolean stored =
-                            queue[i].offer(id, 3, signaled ? 1 : 0, null, id, id, id, 9, 8);
-                    assertThat(stored).isEqualTo(twin.occupied(i) < depth[i]);
-                    if (stored) {
+                    int room = signaled ? depth[i] : depth[i] - 1;
+                    PostResult result = queue[i].offer(request.of(id, signaled));
+                    assertThat(result == PostResult.OK).isEqualTo(twin.occupied(i) < room);
+                    if (result == PostResult.OK) {
                         twin.waiting.get(i).add(new Twin.Request(id, signaled));
                         assertThat(queue[i].tail()).isEqualTo(++twin.posted[i]);
                     }
@@ -54,8 +55,12 @@ class RingsTest {
                         assertThat(wc.wrId()).isEqualTo(expected.id());
                         assertThat(wc.status()).isEqualTo(WcStatus.SUCCESS);
                         assertThat(wc.byteLength()).isEqualTo(expected.id() * 2);
-                        assertThat(wc.immediate()).isEqualTo((int) expected.id());
-                        assertThat(wc.hasImmediate()).isEqualTo(expected.id() % 2 == 0);
+                        boolean even = expected.id() % 2 == 0;
+                        int value = (int) expected.id();
+                        assertThat(wc.hasImmediate()).isEqualTo(even);
+                        assertThat(wc.immediate()).isEqualTo(even ? value : 0);
+                        assertThat(wc.hasInvalidatedKey()).isEqualTo(!even);
+                        assertThat(wc.invalidatedKey()).isEqualTo(even ? 0 : value);
                         int origin = twin.origins.poll();
                         assertThat(wc.owner()).isEqualTo("queue " + origin);
                         twin.freed[origin] = twin.sequences.poll() + 1;
@@ -64,6 +69,22 @@ class RingsTest {
             }
             assertThat(ring.size()).isEqualTo(twin.completed.size());
             assertThat(queue[i].outstanding()).isEqualTo(twin.occupied(i));
+        }
+    }
+
+    /** A request in which all is its number. */
+    private static final class Request extends WorkRequest {
+        private final MemoryRegion region =
+                new RegionTable(() -> 0xC0FFEE).registerVirtual(1L << 40, 0, 0);
+
+        Request of(long id, boolean signaled) {
+            wrId = id;
+            operation = 3;
+            flags = signaled ? WorkQueue.SIGNALED : 0;
+            remoteAddress = id;
+            clearPieces();
+            addPiece(region, id, id);
+            return this;
         }
     }
 
@@ -76,7 +97,6 @@ class RingsTest {
         long seq = twin.engine[i]++;
         assertThat(queue.wrId(seq)).isEqualTo(next.id());
         assertThat(queue.length(seq)).isEqualTo(next.id());
-        assertThat(queue.localOffset(seq)).isEqualTo(next.id());
         assertThat(queue.remoteAddress(seq)).isEqualTo(next.id());
         assertThat(queue.signaled(seq)).isEqualTo(next.signaled());
         if (next.signaled()) {
@@ -88,7 +108,9 @@ class RingsTest {
                     WcOpcode.SEND,
                     next.id() * 2,
                     (int) next.id(),
-                    next.id() % 2 == 0);
+                    next.id() % 2 == 0
+                            ? CompletionRing.Extra.IMMEDIATE
+                            : CompletionRing.Extra.INVALIDATED);
             twin.completed.add(next);
             twin.origins.add(i);
             twin.sequences.add(seq);
@@ -125,9 +147,9 @@ class RingsTest {
     @Timeout(60)
     void twoThreadsLoseNothing() throws InterruptedException {
         int total = 1_000_000;
-        WorkQueue queue = new WorkQueue("it", 61);
+        WorkQueue queue = WorkQueue.sends("it", 0, 61, 1, 0, false);
+        Request request = new Request();
         CompletionRing ring = new CompletionRing(61);
-        ring.reserve(61);
         AtomicReference<Throwable> failure = new AtomicReference<>();
         Thread engine =
                 new Thread(
@@ -144,7 +166,7 @@ class RingsTest {
         WorkCompletion wc = new WorkCompletion();
         while (polled < total && failure.get() == null) {
             boolean moved = false;
-            if (posted < total && queue.offer(posted, 3, 1, null, ~posted, posted, 0, 0, 0)) {
+            if (posted < total && queue.offer(request.of(posted, true)) == PostResult.OK) {
                 posted++;
                 moved = true;
             }
@@ -171,24 +193,56 @@ class RingsTest {
                 Thread.onSpinWait();
             }
             long id = queue.wrId(seq);
-            if (id != seq || queue.localOffset(seq) != ~seq) {
+            if (id != seq || queue.remoteAddress(seq) != seq) {
                 throw new AssertionError("request " + seq + " reads as " + id);
             }
             ring.push(
-                    queue, seq, id, WcStatus.SUCCESS, WcOpcode.WRITE, queue.length(seq), 0, false);
+                    queue,
+                    seq,
+                    id,
+                    WcStatus.SUCCESS,
+                    WcOpcode.WRITE,
+                    queue.length(seq),
+                    0,
+                    CompletionRing.Extra.NONE);
         }
     }
 
+    /** What a queue reported before its end keeps its room until it is polled. */
     @Test
-    void reservationsBeyondTheCapacityAreRefusedAndNamed() {
-        CompletionRing ring = new CompletionRing(100);
-        ring.reserve(60);
-        assertThatThrownBy(() -> ring.reserve(41))
-                .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("100")
-                .hasMessageContaining("101");
-        ring.reserve(40);
-        ring.unreserve(60);
-        ring.reserve(60);
+    void roomComesBackWhenTheLastCompletionWasPolled() {
+        CompletionRing ring = new CompletionRing(10);
+        WorkQueue queue = WorkQueue.receives("it", 0, 10, 1);
+        Reservation room = new Reservation(ring, 10);
+        assertThat(room.tryReturn()).isFalse();
+        push(ring, queue, 0);
+        room.end();
+        assertThat(room.tryReturn()).isFalse();
+        assertThat(room.resume()).isTrue();
+        push(ring, queue, 1);
+        WorkCompletion wc = new WorkCompletion();
+        assertThat(ring.poll(wc)).isTrue();
+        assertThat(ring.poll(wc)).isTrue();
+        // Between resume and end nobody may have it.
+        assertThat(room.tryReturn()).isFalse();
+        room.end();
+        assertThat(room.isReturned()).isFalse();
+        assertThat(room.tryReturn()).isTrue();
+        assertThat(room.resume()).isFalse();
+        room.end();
+        assertThat(room.isReturned()).isTrue();
+        assertThat(room.ring()).isSameAs(ring);
+    }
+
+    private static void push(CompletionRing ring, WorkQueue queue, long sequence) {
+        ring.push(
+                queue,
+                sequence,
+                sequence,
+                WcStatus.WR_FLUSH_ERROR,
+                WcOpcode.RECEIVE,
+                0,
+                0,
+                CompletionRing.Extra.NONE);
     }
 }

@@ -49,7 +49,7 @@ public final class Pair {
             domain = node.device.allocProtectionDomain();
             sendQueue = node.device.createCompletionQueue(DIALS * streams * DEPTH);
             receiveQueue = node.device.createCompletionQueue(DIALS * streams * DEPTH);
-            int access = Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ;
+            int access = Access.ALL;
             region =
                     virtual
                             ? domain.registerVirtual(regionBytes, access)

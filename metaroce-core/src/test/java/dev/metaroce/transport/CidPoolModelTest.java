@@ -49,9 +49,13 @@ class CidPoolModelTest {
         int firstEpoch = rng.nextInt(256);
         int maxWaiters = 1 + rng.nextInt(12);
         int perPeer = 1 + rng.nextInt(4);
-        CidPool pool = new CidPool(capacity, maxWaiters, perPeer, LIFETIME_NS, policy, firstEpoch);
+        int shortSlots = rng.chance(0.3) ? 0 : rng.nextInt(2 * capacity);
+        CidPool pool =
+                new CidPool(
+                        capacity, maxWaiters, perPeer, LIFETIME_NS, policy, firstEpoch, shortSlots);
         NaiveCidPool twin =
-                new NaiveCidPool(capacity, maxWaiters, perPeer, LIFETIME_NS, policy, firstEpoch);
+                new NaiveCidPool(
+                        capacity, maxWaiters, perPeer, LIFETIME_NS, policy, firstEpoch, shortSlots);
         // Each time-out costs a lifetime of rest, and would hide the half rule of a small pool.
         expireChance = rng.chance(0.5) ? 0 : 0.02;
         nowNs = Long.MAX_VALUE - LIFETIME_NS; // times wrap on the way
@@ -87,9 +91,14 @@ class CidPoolModelTest {
 
     private void request(Rng rng, CidPool pool, NaiveCidPool twin, String where) {
         int peer = rng.nextInt(5);
+        // Two hosts of two peers each, and one that has one.
+        int host = peer / 2;
         int ticket = nextTicket++;
-        long decision = pool.request(nowNs, peer, ticket);
-        assertThat(text(decision)).as(where).isEqualTo(twin.request(nowNs, peer, ticket));
+        boolean isShort = rng.chance(0.4);
+        long decision = pool.request(nowNs, peer, host, ticket, isShort);
+        assertThat(text(decision))
+                .as(where)
+                .isEqualTo(twin.request(nowNs, peer, host, ticket, isShort));
         if (CidPool.kind(decision) == CidPool.Kind.GRANT) {
             held.add(CidPool.cid(decision));
         }
@@ -166,6 +175,7 @@ class CidPoolModelTest {
             pool.free(),
             pool.waiting(),
             pool.load(),
+            grantedShort(pool),
             pool.nextDeadlineNs(),
             pool.inUse() + pool.quarantined() + pool.free()
         };
@@ -175,11 +185,25 @@ class CidPoolModelTest {
             twin.free.size(),
             twin.waiters.size(),
             twin.load(),
+            twin.holders.values().stream().filter(NaiveCidPool.Holder::asShort).count(),
             twin.nextDeadlineNs(),
             twin.capacity
         };
         if (!Arrays.equals(got, want)) {
             assertThat(got).as(where).isEqualTo(want);
         }
+    }
+
+    private static int grantedShort(CidPool pool) {
+        int count = 0;
+        for (int cid = 0; cid < pool.capacity(); cid++) {
+            boolean held =
+                    switch (pool.state(cid)) {
+                        case GRANTED, ACTIVE, RECLAIMING -> true;
+                        case FREE, QUARANTINED -> false;
+                    };
+            count += held && pool.grantedShort(cid) ? 1 : 0;
+        }
+        return count;
     }
 }

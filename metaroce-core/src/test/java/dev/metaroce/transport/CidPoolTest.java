@@ -16,7 +16,12 @@ class CidPoolTest {
     private static final long LIFETIME_NS = 1_000;
 
     private static CidPool pool(int capacity) {
-        return new CidPool(capacity, 8, 8, LIFETIME_NS, ExhaustionPolicy.QUEUE, 0);
+        return new CidPool(capacity, 8, 8, LIFETIME_NS, ExhaustionPolicy.QUEUE, 0, 0);
+    }
+
+    /** Of an ordinary length, from a host of its own. */
+    private static long request(CidPool pool, long nowNs, int peer, int ticket) {
+        return pool.request(nowNs, peer, ticket, ticket, false);
     }
 
     private static int granted(long decision) {
@@ -27,7 +32,7 @@ class CidPoolTest {
     /** Grants and releases {@code count} times at one moment; all must be granted. */
     private static void cycle(CidPool pool, long nowNs, int count) {
         for (int i = 0; i < count; i++) {
-            pool.release(nowNs, granted(pool.request(nowNs, 0, 0)));
+            pool.release(nowNs, granted(request(pool, nowNs, 0, 0)));
         }
     }
 
@@ -35,8 +40,8 @@ class CidPoolTest {
     void firstTwoGrantsOfAPoolOfFourAreZeroAndOne() {
         CidPool pool = pool(4);
 
-        long first = pool.request(0, 1, 0);
-        long second = pool.request(0, 2, 1);
+        long first = request(pool, 0, 1, 0);
+        long second = request(pool, 0, 2, 1);
 
         assertThat(granted(first)).isZero();
         assertThat(granted(second)).isEqualTo(1);
@@ -52,13 +57,13 @@ class CidPoolTest {
     void releasedSlotsReturnInTheOrderOfTheirReleaseWithTheNextEpoch() {
         CidPool pool = pool(4);
         for (int i = 0; i < 4; i++) {
-            pool.request(0, i, i);
+            request(pool, 0, i, i);
         }
         pool.release(1, 2);
         pool.release(2, 0);
 
-        long first = pool.request(3, 0, 0);
-        long second = pool.request(3, 0, 1);
+        long first = request(pool, 3, 0, 0);
+        long second = request(pool, 3, 0, 1);
 
         assertThat(granted(first)).isEqualTo(2);
         assertThat(granted(second)).isZero();
@@ -69,13 +74,13 @@ class CidPoolTest {
 
     @Test
     void epochsStartWhereToldAndWrap() {
-        CidPool pool = new CidPool(1, 0, 1, LIFETIME_NS, ExhaustionPolicy.DENY, 254);
-        long decision = pool.request(0, 0, 0);
+        CidPool pool = new CidPool(1, 0, 1, LIFETIME_NS, ExhaustionPolicy.DENY, 254, 0);
+        long decision = request(pool, 0, 0, 0);
         assertThat(CidPool.epoch(decision)).isEqualTo(254);
         pool.release(0, 0);
-        assertThat(CidPool.epoch(pool.request(0, 0, 0))).isEqualTo(255);
+        assertThat(CidPool.epoch(request(pool, 0, 0, 0))).isEqualTo(255);
         pool.release(LIFETIME_NS, 0);
-        assertThat(CidPool.epoch(pool.request(LIFETIME_NS, 0, 0))).isZero();
+        assertThat(CidPool.epoch(request(pool, LIFETIME_NS, 0, 0))).isZero();
     }
 
     /**
@@ -86,14 +91,14 @@ class CidPoolTest {
     void halfOfTheEpochSpaceIsLeftOnlyAfterOnePacketLifetime() {
         CidPool pool = pool(1);
         cycle(pool, 10, 127);
-        assertThat(granted(pool.request(20, 0, 0))).isZero();
+        assertThat(granted(request(pool, 20, 0, 0))).isZero();
         assertThat(pool.epoch(0)).isEqualTo(127);
 
         pool.release(20, 0);
 
         assertThat(pool.state(0)).isEqualTo(SlotState.QUARANTINED);
         assertThat(pool.nextDeadlineNs()).isEqualTo(10 + LIFETIME_NS);
-        long early = pool.request(10 + LIFETIME_NS - 1, 0, 5);
+        long early = request(pool, 10 + LIFETIME_NS - 1, 0, 5);
         assertThat(CidPool.kind(early)).isEqualTo(Kind.QUEUED);
         assertThat(pool.pollGrant(10 + LIFETIME_NS - 1)).isEqualTo(CidPool.NONE);
         long grant = pool.pollGrant(10 + LIFETIME_NS);
@@ -105,10 +110,10 @@ class CidPoolTest {
     void slotThatIsOldEnoughEntersTheOtherHalfAtOnce() {
         CidPool pool = pool(1);
         cycle(pool, 10, 127);
-        pool.request(10, 0, 0);
+        request(pool, 10, 0, 0);
         CidPool younger = pool(1);
         cycle(younger, 10, 127);
-        younger.request(10, 0, 0);
+        request(younger, 10, 0, 0);
 
         pool.release(10 + LIFETIME_NS, 0);
         younger.release(10 + LIFETIME_NS - 1, 0);
@@ -123,7 +128,7 @@ class CidPoolTest {
     @Test
     void expiredSlotRestsForAWholePacketLifetime() {
         CidPool pool = pool(2);
-        granted(pool.request(0, 0, 0));
+        granted(request(pool, 0, 0, 0));
 
         pool.expire(100, 0);
 
@@ -145,30 +150,30 @@ class CidPoolTest {
     void quarantineEndsInTheOrderOfEndTimes() {
         CidPool pool = pool(2);
         cycle(pool, 0, 252); // both slots have used epochs 0..125
-        assertThat(granted(pool.request(0, 0, 0))).isZero(); // epoch 126
-        assertThat(granted(pool.request(0, 0, 1))).isEqualTo(1);
+        assertThat(granted(request(pool, 0, 0, 0))).isZero(); // epoch 126
+        assertThat(granted(request(pool, 0, 0, 1))).isEqualTo(1);
         pool.release(0, 1);
-        assertThat(granted(pool.request(0, 0, 1))).isEqualTo(1); // epoch 127, entered at 0
+        assertThat(granted(request(pool, 0, 0, 1))).isEqualTo(1); // epoch 127, entered at 0
         pool.expire(500, 0);
         pool.release(600, 1);
         assertThat(pool.nextDeadlineNs()).isEqualTo(LIFETIME_NS);
 
         pool.onTimeout(500 + LIFETIME_NS);
 
-        assertThat(granted(pool.request(500 + LIFETIME_NS, 0, 0))).isEqualTo(1);
-        assertThat(granted(pool.request(500 + LIFETIME_NS, 0, 1))).isZero();
+        assertThat(granted(request(pool, 500 + LIFETIME_NS, 0, 0))).isEqualTo(1);
+        assertThat(granted(request(pool, 500 + LIFETIME_NS, 0, 1))).isZero();
     }
 
     /** MR-3.5-2: a slot is free, but two wait for it. */
     @Test
     void newRequestDoesNotOvertakeThoseWhoWait() {
         CidPool pool = pool(1);
-        pool.request(0, 0, 0);
-        assertThat(CidPool.position(pool.request(0, 1, 11))).isEqualTo(1);
-        assertThat(CidPool.position(pool.request(0, 2, 12))).isEqualTo(2);
+        request(pool, 0, 0, 0);
+        assertThat(CidPool.position(request(pool, 0, 1, 11))).isEqualTo(1);
+        assertThat(CidPool.position(request(pool, 0, 2, 12))).isEqualTo(2);
         pool.release(1, 0);
 
-        long late = pool.request(1, 3, 13);
+        long late = request(pool, 1, 3, 13);
 
         assertThat(CidPool.kind(late)).isEqualTo(Kind.QUEUED);
         assertThat(CidPool.position(late)).isEqualTo(3);
@@ -184,10 +189,10 @@ class CidPoolTest {
     /** MR-3.5-3. */
     @Test
     void policyDenyRefusesAtOnce() {
-        CidPool pool = new CidPool(1, 8, 8, LIFETIME_NS, ExhaustionPolicy.DENY, 0);
-        pool.request(0, 0, 0);
+        CidPool pool = new CidPool(1, 8, 8, LIFETIME_NS, ExhaustionPolicy.DENY, 0, 0);
+        request(pool, 0, 0, 0);
 
-        long decision = pool.request(0, 1, 1);
+        long decision = request(pool, 0, 1, 1);
 
         assertThat(CidPool.kind(decision)).isEqualTo(Kind.DENY);
         assertThat(CidPool.cause(decision)).isEqualTo(DenyCause.POLICY);
@@ -197,21 +202,21 @@ class CidPoolTest {
     /** MR-3.5-4, MR-3.5-5. */
     @Test
     void queueIsBoundedAsAWholeAndPerPeer() {
-        CidPool pool = new CidPool(1, 3, 2, LIFETIME_NS, ExhaustionPolicy.QUEUE, 0);
-        pool.request(0, 0, 0);
-        pool.request(0, 7, 1);
-        pool.request(0, 7, 2);
+        CidPool pool = new CidPool(1, 3, 2, LIFETIME_NS, ExhaustionPolicy.QUEUE, 0, 0);
+        request(pool, 0, 0, 0);
+        request(pool, 0, 7, 1);
+        request(pool, 0, 7, 2);
 
-        long capped = pool.request(0, 7, 3);
-        long other = pool.request(0, 8, 4);
-        long full = pool.request(0, 9, 5);
+        long capped = request(pool, 0, 7, 3);
+        long other = request(pool, 0, 8, 4);
+        long full = request(pool, 0, 9, 5);
 
         assertThat(CidPool.cause(capped)).isEqualTo(DenyCause.PEER_CAP);
         assertThat(CidPool.position(other)).isEqualTo(3);
         assertThat(CidPool.cause(full)).isEqualTo(DenyCause.QUEUE_FULL);
         pool.release(1, 0);
         pool.pollGrant(1);
-        assertThat(CidPool.kind(pool.request(1, 7, 6)))
+        assertThat(CidPool.kind(request(pool, 1, 7, 6)))
                 .as("the cap counts those who wait, not what was granted")
                 .isEqualTo(Kind.QUEUED);
     }
@@ -220,9 +225,9 @@ class CidPoolTest {
     @Test
     void cancelledWaiterIsSkippedAndOthersMoveUp() {
         CidPool pool = pool(1);
-        pool.request(0, 0, 0);
+        request(pool, 0, 0, 0);
         for (int ticket = 1; ticket <= 4; ticket++) {
-            pool.request(0, ticket, ticket);
+            request(pool, 0, ticket, ticket);
         }
 
         assertThat(pool.cancelWaiter(2)).isTrue();
@@ -240,13 +245,13 @@ class CidPoolTest {
     void loadIsTwoHundredFiftyFiveExactlyWhenNoneIsFree() {
         CidPool pool = pool(4);
         assertThat(pool.load()).isZero();
-        pool.request(0, 0, 0);
+        request(pool, 0, 0, 0);
         assertThat(pool.load()).isEqualTo(63);
-        pool.request(0, 0, 1);
-        pool.request(0, 0, 2);
+        request(pool, 0, 0, 1);
+        request(pool, 0, 0, 2);
         assertThat(pool.load()).isEqualTo(190);
         pool.expire(0, 1);
-        pool.request(0, 0, 3);
+        request(pool, 0, 0, 3);
         assertThat(pool.inUse()).isEqualTo(3);
         assertThat(pool.load()).as("three in use, one in quarantine").isEqualTo(255);
         pool.onTimeout(LIFETIME_NS);
@@ -257,7 +262,7 @@ class CidPoolTest {
     @Test
     void slotGoesFromGrantedOverActiveToReclaiming() {
         CidPool pool = pool(1);
-        pool.request(0, 0, 0);
+        request(pool, 0, 0, 0);
         pool.activate(0);
         assertThat(pool.state(0)).isEqualTo(SlotState.ACTIVE);
         pool.reclaim(0);
@@ -272,7 +277,7 @@ class CidPoolTest {
     @Test
     void slotThatNobodyHoldsCannotBeReleased() {
         CidPool pool = pool(2);
-        pool.request(0, 0, 0);
+        request(pool, 0, 0, 0);
         pool.release(0, 0);
 
         assertThatThrownBy(() -> pool.release(0, 0)).isInstanceOf(InvariantViolation.class);
@@ -284,10 +289,10 @@ class CidPoolTest {
     @Test
     void ticketOfAWaiterCannotBeUsedTwice() {
         CidPool pool = pool(1);
-        pool.request(0, 0, 0);
-        pool.request(0, 1, 7);
+        request(pool, 0, 0, 0);
+        request(pool, 0, 1, 7);
 
-        assertThatThrownBy(() -> pool.request(0, 2, 7)).isInstanceOf(InvariantViolation.class);
+        assertThatThrownBy(() -> request(pool, 0, 2, 7)).isInstanceOf(InvariantViolation.class);
     }
 
     @ParameterizedTest
@@ -300,8 +305,8 @@ class CidPoolTest {
 
     @Test
     void tablesOfAFullPoolTakeAFewKibibytes() {
-        CidPool pool = new CidPool(256, 1_024, 8, LIFETIME_NS, ExhaustionPolicy.QUEUE, 0);
+        CidPool pool = new CidPool(256, 1_024, 8, LIFETIME_NS, ExhaustionPolicy.QUEUE, 0, 0);
 
-        assertThat(pool.bytes()).isEqualTo(256 * 29 + 1_024 * 8);
+        assertThat(pool.bytes()).isEqualTo(256 * 34 + 1_024 * 12);
     }
 }

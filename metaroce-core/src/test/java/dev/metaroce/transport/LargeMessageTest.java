@@ -4,12 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.metaroce.memory.Access;
 import dev.metaroce.memory.MemoryRegion;
+import dev.metaroce.memory.RegionTable;
 import dev.metaroce.ring.CompletionRing;
-import dev.metaroce.ring.WorkQueue;
+import dev.metaroce.ring.PostResult;
+import dev.metaroce.ring.Reservation;
 import dev.metaroce.testing.Pair;
+import dev.metaroce.verbs.SendRequest;
 import dev.metaroce.wire.DataHeader;
 import dev.metaroce.wire.NetAddress;
-import dev.metaroce.wire.Opcode;
 import dev.metaroce.wire.PacketMemory;
 
 import org.junit.jupiter.api.DisplayName;
@@ -37,15 +39,20 @@ class LargeMessageTest {
         TransportConnection connection =
                 TransportConnection.dialed(1, NetAddress.ofIpv4(1, 1), 1, new byte[0]);
         contexts.init(0, connection, 0, 1, 0, 1, true, 0, 0);
-        CompletionRing ring = new CompletionRing(4);
-        Stream stream = new Stream(0, connection, 0, ring, ring, 1, 1);
-        stream.sendQueue()
-                .offer(1, Opcode.WRITE.code(), WorkQueue.SIGNALED, null, 0, LARGEST, 0, 0, 0);
+        Reservation room = new Reservation(new CompletionRing(4), 2);
+        StreamSettings settings = new StreamSettings(0, room, room, 1, 1, 1, 1, 0, false, 0, 200);
+        Stream stream = new Stream(0, connection, settings);
+        MemoryRegion region = new RegionTable(() -> 0xC0FFEE).registerVirtual(LARGEST, 0, 0);
+        assertThat(
+                        stream.sendQueue()
+                                .offer(new SendRequest().write(0, 0).local(region, 0, LARGEST)))
+                .isEqualTo(PostResult.OK);
         PacketMemory packet = new PacketMemory(64);
-        TxLease lease = new TxLease(1, NetAddress.ofIpv4(1, 1), 0);
+        PullBudget pulls = new PullBudget(DeviceLimits.defaults());
+        TxLease lease = new TxLease(1, NetAddress.ofIpv4(1, 1), 0, pulls);
         lease.number = 1;
         lease.open(NetAddress.ofIpv4(1, 1), 0, 0, 0, 1, true);
-        lease.start(0, mtu, 1, LARGEST);
+        lease.start(0, mtu, 1, LARGEST, 1);
         stream.begin(lease);
         long counted = 0;
         long packets = 0;

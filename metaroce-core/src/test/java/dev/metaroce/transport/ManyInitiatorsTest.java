@@ -12,8 +12,6 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.EnumSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 import java.util.Arrays;
 
@@ -24,7 +22,7 @@ class ManyInitiatorsTest {
     private static final DeviceLimits DEFAULTS = DeviceLimits.defaults();
 
     @ParameterizedTest
-    @CsvSource({"QUEUE,257", "DENY,257", "QUEUE,600", "DENY,600"})
+    @CsvSource({"QUEUE,257", "DENY,257", "PREEMPT,257", "QUEUE,600", "DENY,600", "PREEMPT,600"})
     @DisplayName("C14: more initiators than contexts start at once, and all are served")
     void c14MoreInitiatorsThanContexts(ExhaustionPolicy policy, int initiators) {
         int bytes = 20_000;
@@ -56,9 +54,9 @@ class ManyInitiatorsTest {
                 .allMatch(c -> c.completions.get(0).status() == WcStatus.SUCCESS)
                 .allMatch(Peers.Client::isPlaced);
         assertThat(peers.server.count(CounterId.QUEUED) > 0)
-                .isEqualTo(policy == ExhaustionPolicy.QUEUE);
+                .isEqualTo(policy != ExhaustionPolicy.DENY);
         Arrays.sort(doneNs);
-        if (policy == ExhaustionPolicy.QUEUE) {
+        if (policy != ExhaustionPolicy.DENY) {
             assertThat(doneNs[initiators - 1]).isLessThan(10 * doneNs[initiators / 2]);
         }
         peers.expectNoContexts(SECOND);
@@ -88,11 +86,15 @@ class ManyInitiatorsTest {
     }
 
     @ParameterizedTest
-    @EnumSource(Profile.class)
+    @CsvSource({"S,QUEUE", "M,QUEUE", "M,PREEMPT"})
     @DisplayName("C05: the 257th of 256 busy flows waits its turn and costs them little")
-    void c05TheFlowTooMany(Profile profile) {
+    void c05TheFlowTooMany(Profile profile, ExhaustionPolicy policy) {
         DeviceLimits limits =
-                DEFAULTS.toBuilder().profiles(profile.code()).payloadMtu(4096).build();
+                DEFAULTS.toBuilder()
+                        .profiles(profile.code())
+                        .policy(policy)
+                        .payloadMtu(4096)
+                        .build();
         Peers peers = new Peers(5, limits, 257, 1 << 16, 8);
         peers.lab.link(5_000_000_000L, MS, 10 * MS);
         peers.add(256, limits);
@@ -111,6 +113,30 @@ class ManyInitiatorsTest {
         assertThat(late.node.count(CounterId.REQUESTS_SENT)).isLessThan(20);
         assertThat(peers.server.count(CounterId.QUEUED)).isPositive();
         assertThat(peers.server.engine.protocol().pool().inUse()).isLessThanOrEqualTo(256);
+    }
+
+    @Test
+    @DisplayName("C05: with policy DENY the 257th flow asks without hurry until one ends")
+    void c05TheFlowTooManyIsDenied() {
+        DeviceLimits limits =
+                DEFAULTS.toBuilder().policy(ExhaustionPolicy.DENY).payloadMtu(4096).build();
+        Peers peers = new Peers(5, limits, 257, 1 << 16, 8);
+        peers.lab.link(5_000_000_000L, MS, 10 * MS);
+        peers.add(256, limits);
+        runFor(peers, 100 * MS, 256);
+        long before = runFor(peers, 100 * MS, 256);
+        Peers.Client late = peers.add(limits);
+        late.write(1 << 16);
+        long during = runFor(peers, 100 * MS, 256);
+        assertThat(during).isGreaterThan(before * 9 / 10);
+        assertThat(late.node.count(CounterId.REQUESTS_SENT)).isBetween(2L, 25L);
+        // One of the 256 stops, if it was not between two messages at the right moment.
+        long start = peers.lab.nowNs();
+        while (!late.isDone() && peers.lab.nowNs() - start < SECOND) {
+            keepBusy(peers, 255);
+            peers.lab.advance(100_000);
+        }
+        assertThat(late.isDone()).isTrue();
     }
 
     private static long runFor(Peers peers, long ns, int busy) {
@@ -150,10 +176,11 @@ class ManyInitiatorsTest {
     }
 
     @ParameterizedTest
-    @ValueSource(ints = {1, 2})
+    @CsvSource({"1,QUEUE", "2,QUEUE", "2,PREEMPT", "2,DENY"})
     @DisplayName("C06: one context serves four peers in turns")
-    void c06OneContext(int paths) {
-        DeviceLimits limits = DEFAULTS.toBuilder().contexts(1).maxPaths(paths).build();
+    void c06OneContext(int paths, ExhaustionPolicy policy) {
+        DeviceLimits limits =
+                DEFAULTS.toBuilder().contexts(1).policy(policy).maxPaths(paths).build();
         Peers peers = new Peers(6, limits, 4, 4096, 128);
         peers.add(4, DEFAULTS);
         int round = 0;

@@ -4,6 +4,8 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 
 /**
  * What {@link CidPool} should do, written with plain collections and without a thought for speed.
@@ -11,7 +13,9 @@ import java.util.List;
  * early, which does not depend on how the pool prevents it.
  */
 final class NaiveCidPool {
-    record Waiter(int peer, int ticket) {}
+    record Waiter(int peer, int host, int ticket, boolean isShort) {}
+
+    record Holder(int host, boolean asShort) {}
 
     record Rest(int cid, long endNs, long order) {}
 
@@ -22,6 +26,8 @@ final class NaiveCidPool {
     final ExhaustionPolicy policy;
     final SlotState[] state;
     final int[] epoch;
+    final int shortSlots;
+    final Map<Integer, Holder> holders = new TreeMap<>();
     final ArrayDeque<Integer> free = new ArrayDeque<>();
     final List<Rest> resting = new ArrayList<>();
     final List<Waiter> waiters = new ArrayList<>();
@@ -40,12 +46,14 @@ final class NaiveCidPool {
             int maxWaitersPerPeer,
             long lifetimeNs,
             ExhaustionPolicy policy,
-            int firstEpoch) {
+            int firstEpoch,
+            int shortSlots) {
         this.capacity = capacity;
         this.maxWaiters = maxWaiters;
         this.maxWaitersPerPeer = maxWaitersPerPeer;
         this.lifetimeNs = lifetimeNs;
         this.policy = policy;
+        this.shortSlots = Math.min(shortSlots, capacity - 1);
         state = new SlotState[capacity];
         epoch = new int[capacity];
         enteredHalfNs = new Long[capacity];
@@ -57,10 +65,10 @@ final class NaiveCidPool {
         }
     }
 
-    String request(long nowNs, int peer, int ticket) {
+    String request(long nowNs, int peer, int host, int ticket, boolean isShort) {
         settle(nowNs);
         if (waiters.isEmpty() && !free.isEmpty()) {
-            return grant(nowNs);
+            return grant(nowNs, new Holder(host, false));
         }
         if (policy == ExhaustionPolicy.DENY) {
             return "DENY POLICY";
@@ -71,8 +79,11 @@ final class NaiveCidPool {
         if (waiters.stream().filter(w -> w.peer == peer).count() >= maxWaitersPerPeer) {
             return "DENY PEER_CAP";
         }
-        waiters.add(new Waiter(peer, ticket));
-        return "QUEUED " + waiters.size();
+        if (2 * waiters.stream().filter(w -> w.host == host).count() >= maxWaiters) {
+            return "DENY HOST_CAP";
+        }
+        waiters.add(new Waiter(peer, host, ticket, isShort));
+        return "QUEUED " + position(ticket);
     }
 
     String pollGrant(long nowNs) {
@@ -80,7 +91,25 @@ final class NaiveCidPool {
         if (waiters.isEmpty() || free.isEmpty()) {
             return "NONE";
         }
-        return "TICKET " + waiters.removeFirst().ticket + " " + grant(nowNs);
+        boolean lane = holders.values().stream().filter(Holder::asShort).count() < shortSlots;
+        // A stable sort: first come, first served among equals.
+        Waiter next =
+                waiters.stream()
+                        .sorted(
+                                Comparator.comparing(this::crowds)
+                                        .thenComparing(w -> !(lane && w.isShort)))
+                        .findFirst()
+                        .orElseThrow();
+        waiters.remove(next);
+        return "TICKET "
+                + next.ticket
+                + " "
+                + grant(nowNs, new Holder(next.host, lane && next.isShort));
+    }
+
+    /** True when the waiter's host holds half of the slots. */
+    private boolean crowds(Waiter waiter) {
+        return 2 * holders.values().stream().filter(h -> h.host == waiter.host).count() >= capacity;
     }
 
     boolean cancel(int ticket) {
@@ -89,16 +118,24 @@ final class NaiveCidPool {
 
     int position(int ticket) {
         for (int i = 0; i < waiters.size(); i++) {
-            if (waiters.get(i).ticket == ticket) {
-                return i + 1;
+            Waiter waiter = waiters.get(i);
+            if (waiter.ticket == ticket) {
+                boolean preferred = shortSlots > 0 && waiter.isShort;
+                return 1
+                        + (int)
+                                waiters.stream()
+                                        .limit(i)
+                                        .filter(w -> w.isShort || !preferred)
+                                        .count();
             }
         }
         return 0;
     }
 
-    private String grant(long nowNs) {
+    private String grant(long nowNs, Holder holder) {
         grants++;
         int cid = free.removeFirst();
+        holders.put(cid, holder);
         int next = (epoch[cid] + 1) % 256;
         if (enteredHalfNs[cid] == null || next / 128 != epoch[cid] / 128) {
             enteredHalfNs[cid] = nowNs;
@@ -113,6 +150,7 @@ final class NaiveCidPool {
     }
 
     void release(long nowNs, int cid) {
+        holders.remove(cid);
         releasedNs[cid][epoch[cid]] = nowNs;
         int next = (epoch[cid] + 1) % 256;
         long ageNs = nowNs - enteredHalfNs[cid];
@@ -126,6 +164,7 @@ final class NaiveCidPool {
     }
 
     void expire(long nowNs, int cid) {
+        holders.remove(cid);
         releasedNs[cid][epoch[cid]] = nowNs;
         rest(cid, nowNs + lifetimeNs);
     }

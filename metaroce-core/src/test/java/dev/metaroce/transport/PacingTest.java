@@ -51,7 +51,7 @@ class PacingTest {
     @Test
     void aNewLeaseIsNotHeldToTheRateOfTheOneBefore() {
         NetAddress peer = NetAddress.ofIpv4(0x0A00_0001, 50_791);
-        TxLease lease = new TxLease(1, peer, LINE);
+        TxLease lease = lease(peer);
         lease.pacer.onSent(0, 1 << 20, 1_000_000);
         assertThat(lease.pacer.nextSendNs(0)).isPositive();
 
@@ -126,7 +126,7 @@ class PacingTest {
 
     private static TxLease leaseAt(int mbps, long rttNs) {
         NetAddress peer = NetAddress.ofIpv4(0x0A00_0001, 50_791);
-        TxLease lease = new TxLease(1, peer, LINE);
+        TxLease lease = lease(peer);
         lease.open(peer, 0, 0, 0, 1, true);
         lease.allow(0, AckHeader.WINDOW_NONE, mbps);
         lease.onRoundTrip(rttNs);
@@ -174,7 +174,7 @@ class PacingTest {
     /** The hint rises while the sender waits: it does not sit the old pause out. */
     @Test
     void aHigherRateShortensThePause() {
-        TxLease lease = new TxLease(1, NetAddress.ofIpv4(0x0A00_0001, 50_791), LINE);
+        TxLease lease = lease(NetAddress.ofIpv4(0x0A00_0001, 50_791));
         lease.open(NetAddress.ofIpv4(0x0A00_0001, 50_791), 0, 0, 0, 1, true);
         lease.allow(0, AckHeader.WINDOW_NONE, 1);
         lease.pacer.onSent(0, 1 << 20, lease.rateBitsPerSecond());
@@ -183,5 +183,9 @@ class PacingTest {
         lease.allow(MS, AckHeader.WINDOW_NONE, 1_000);
 
         assertThat(lease.pacer.nextSendNs(MS)).isLessThan(10 * MS);
+    }
+
+    private static TxLease lease(NetAddress peer) {
+        return new TxLease(1, peer, LINE, new PullBudget(DeviceLimits.defaults()));
     }
 }

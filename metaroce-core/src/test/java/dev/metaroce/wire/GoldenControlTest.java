@@ -104,6 +104,7 @@ class GoldenControlTest {
                         SRC_CTX,
                         NONCE,
                         DenyReason.COOKIE,
+                        false,
                         2,
                         2_000,
                         COOKIE);

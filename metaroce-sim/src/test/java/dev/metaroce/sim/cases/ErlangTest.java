@@ -50,7 +50,8 @@ class ErlangTest {
                 clockNs += exponential(arrivals, HOLD_NS / load);
                 long nowNs = (long) clockNs;
                 leave(pool, departures, nowNs, holds);
-                long decision = pool.request(nowNs, 0, i + (batch + 1) * REQUESTS_PER_BATCH);
+                int ticket = i + (batch + 1) * REQUESTS_PER_BATCH;
+                long decision = pool.request(nowNs, 0, ticket, ticket, false);
                 if (CidPool.kind(decision) == CidPool.Kind.GRANT) {
                     hold(departures, nowNs, CidPool.cid(decision), holds);
                 } else {

@@ -46,11 +46,12 @@ final class TransportOptions {
 
     @Option(
             names = "--policy",
-            paramLabel = "queue|deny",
+            paramLabel = "queue|preempt|deny",
             converter = PolicyOption.class,
             description =
-                    "Who asks for a context when none is free: waits in line, or is refused"
-                            + " and asks again (queue).")
+                    "Who asks for a context when none is free: waits in line; or does so while idle"
+                            + " leases are asked back at once; or is refused and asks again"
+                            + " (queue).")
     @Nullable ExhaustionPolicy policy;
 
     @Option(
