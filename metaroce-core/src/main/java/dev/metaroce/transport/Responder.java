@@ -290,7 +290,11 @@ final class Responder {
             countMessage(cid, s, m, at, payload);
         }
         boolean ceEdge = contexts.notePathCe(cid, path, ce);
-        boolean asked = (CommonHeader.flags(m, at) & Flags.ACK_REQ) != 0;
+        int flags = CommonHeader.flags(m, at);
+        if ((flags & Flags.RETX) == 0) {
+            contexts.note(cid, RxContexts.WANTS_MORE, (flags & Flags.MORE) != 0);
+        }
+        boolean asked = (flags & Flags.ACK_REQ) != 0;
         long unacked = contexts.addPayload(cid, payload);
         //= MR-4.2-5
         if (asked || ceEdge || holeBefore || ahead > 0 || unacked >= device.limits.ackBytes()) {

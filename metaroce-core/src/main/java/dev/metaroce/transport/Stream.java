@@ -309,7 +309,8 @@ public final class Stream extends ReadyList.Item<Stream> {
     /** Bytes of the message that comes next: a WRITE or READ longer than the quota is several. */
     long nextMessageBytes(TxLease lease) {
         long left = sendQueue.length(sendSeq) - sendOffset;
-        return opcode(sendSeq).hasReth() ? lease.messageBytes(left) : left;
+        //= MR-4.2-12
+        return opcode(sendSeq).consumesReceive() ? left : lease.messageBytes(left);
     }
 
     /** Bytes left of the message that was begun. */
@@ -343,14 +344,7 @@ public final class Stream extends ReadyList.Item<Stream> {
                 needsSlot(lease) ? lease.messages.open(sendOffset, length) : DataHeader.NO_SLOT;
         //= MR-4.2-1
         nextMsn++;
-        recvSeq[at] = wireOpcode(sendSeq, messageEnd).consumesReceive() ? nextRecvSeq++ : 0;
-    }
-
-    /** The operation of a message that ends at {@code end} of its work request. */
-    Opcode wireOpcode(long seq, long end) {
-        Opcode opcode = opcode(seq);
-        //= MR-4.2-12
-        return opcode == Opcode.WRITE_IMM && end < sendQueue.length(seq) ? Opcode.WRITE : opcode;
+        recvSeq[at] = opcode(sendSeq).consumesReceive() ? nextRecvSeq++ : 0;
     }
 
     /** One packet of {@code bytes} was cut; returns true when it was the last of its request. */
