@@ -2,6 +2,7 @@ package dev.metaroce.verbs;
 
 import dev.metaroce.engine.Engine;
 import dev.metaroce.event.Counters;
+import dev.metaroce.memory.EngineGate;
 import dev.metaroce.transport.ConnectionState;
 import dev.metaroce.transport.DeviceLimits;
 import dev.metaroce.transport.MetaRoceProtocol;
@@ -42,7 +43,34 @@ public final class RdmaDevice implements AutoCloseable {
      * @param capacity completions it can hold: the sum of the depths of its queue pairs
      */
     public CompletionQueue createCompletionQueue(int capacity) {
-        return new CompletionQueue(capacity);
+        return new CompletionQueue(this, capacity, null, driver.newSignal());
+    }
+
+    /**
+     * A completion queue that reports to a channel when it is armed.
+     *
+     * @param capacity completions it can hold: the sum of the depths of its queue pairs
+     * @param channel a channel of this device
+     * @throws IllegalArgumentException when the channel is another device's
+     */
+    public CompletionQueue createCompletionQueue(int capacity, CompletionChannel channel) {
+        if (channel.device() != this) {
+            throw new IllegalArgumentException(
+                    "the completion channel belongs to another device: create one with this"
+                            + " device");
+        }
+        return new CompletionQueue(this, capacity, channel, driver.newSignal());
+    }
+
+    /** A channel on which one thread can wait for several completion queues. */
+    public CompletionChannel createCompletionChannel() {
+        return new CompletionChannel(this, driver.newSignal());
+    }
+
+    /** Returns when the engine has seen all that this thread did before. */
+    void awaitEngineTurn() {
+        EngineGate gate = engine.regions().gate();
+        gate.awaitQuiescent(gate.isInTurnOfCaller());
     }
 
     /**
