@@ -20,20 +20,21 @@ import java.util.Arrays;
 
 /**
  * The initiator's side of leases: asks for a CID when work is posted, keeps it while used, lets it
- * linger, gives it back; and ends connections. Owner: the engine thread.
+ * linger, gives it back. How connections end is in {@link ConnectionCloser}. Owner: the engine
+ * thread.
  */
 final class LeaseClient {
-    private static final long FIRST_RETRY_NS = 10_000_000;
+    static final long FIRST_RETRY_NS = 10_000_000;
     private static final long MAX_RETRY_NS = 500_000_000;
     private static final long QUEUED_ASK_NS = 200_000_000;
     private static final long MAX_DENY_US = 1_000_000;
-    private static final int MAX_RELEASE_TRIES = 6;
+    static final int MAX_RELEASE_TRIES = 6;
     private static final int FULL_POOL_LOAD = 254 * 9 / 10;
 
     private final DeviceState device;
     private final DeviceLimits limits;
     private final ConnectionTable connections;
-    private final LeaseServer server;
+    private final ConnectionCloser closer;
     private final PathTimers pathTimers;
     private final GrantFields grant = new GrantFields();
     private @Nullable TxLease[] spare = new TxLease[4];
@@ -43,11 +44,19 @@ final class LeaseClient {
     LeaseClient(DeviceState device, ConnectionTable connections, LeaseServer server) {
         this.device = device;
         this.connections = connections;
-        this.server = server;
+        closer = new ConnectionCloser(device, connections, server, this);
         limits = device.limits;
         pathTimers = new PathTimers(device);
         //= MR-3.4-7
         nextNonce = device.rng.nextLong() >>> 2 | 1;
+    }
+
+    ConnectionCloser closer() {
+        return closer;
+    }
+
+    long takeNonce() {
+        return nextNonce++;
     }
 
     // Asking
@@ -77,7 +86,7 @@ final class LeaseClient {
             c.wantedNs = nowNs;
         }
         c.answeredNs = 0;
-        c.nonce = nextNonce++;
+        c.nonce = takeNonce();
         c.attempts = 0;
         c.heardNs = nowNs;
         c.leaseState = LeaseState.REQUESTED;
@@ -257,27 +266,28 @@ final class LeaseClient {
                     c.askedInVain = c.established;
                     waitAndAskAgain(nowNs, c, 50_000_000, reason);
                 } else {
-                    fail(nowNs, c, "the peer does not know this connection (restarted?)");
+                    closer.fail(nowNs, c, "the peer does not know this connection (restarted?)");
                 }
             }
             case VERSION ->
-                    fail(
+                    closer.fail(
                             nowNs,
                             c,
                             "the peer speaks no version of ours: it offers mask 0x"
                                     + Integer.toHexString(ControlMessage.denyVersionMask(m, at))
                                     + ", we speak version "
                                     + CommonHeader.VERSION);
-            case PROFILE -> fail(nowNs, c, "no common profile: we offer mask " + limits.profiles());
-            case SERVICE -> fail(nowNs, c, "the peer's service refused the connection");
-            case SHUTDOWN -> fail(nowNs, c, "the peer is shutting down");
+            case PROFILE ->
+                    closer.fail(nowNs, c, "no common profile: we offer mask " + limits.profiles());
+            case SERVICE -> closer.fail(nowNs, c, "the peer's service refused the connection");
+            case SHUTDOWN -> closer.fail(nowNs, c, "the peer is shutting down");
         }
     }
 
     private void waitAndAskAgain(
             long nowNs, TransportConnection c, long waitNs, DenyReason reason) {
         if (nowNs - c.wantedNs >= limits.giveUpNs()) {
-            fail(nowNs, c, "the peer denied a context for too long: " + reason);
+            closer.fail(nowNs, c, "the peer denied a context for too long: " + reason);
             return;
         }
         c.leaseState = LeaseState.WAITING;
@@ -434,18 +444,18 @@ final class LeaseClient {
     }
 
     /** Without a lease: asks for one when there is work, else ends a connection that is closing. */
-    private void finish(long nowNs, TransportConnection c) {
+    void finish(long nowNs, TransportConnection c) {
         //= MR-3.6-3
         if (c.hasUnsent()) {
             request(nowNs, c);
         } else if (c.state() == ConnectionState.CLOSING) {
-            disconnect(nowNs, c);
+            closer.disconnect(nowNs, c);
         } else {
             device.timers.cancel(DeviceState.timer(c.index, DeviceState.CONNECTION_TIMER));
         }
     }
 
-    private void dropLease(TransportConnection c) {
+    void dropLease(TransportConnection c) {
         TxLease lease = c.lease;
         c.lease = null;
         c.leaseState = LeaseState.IDLE;
@@ -485,7 +495,7 @@ final class LeaseClient {
                 dropLease(c);
                 finish(nowNs, c);
             } else {
-                fail(nowNs, c, "the peer lost the context: it restarted or took it back");
+                closer.fail(nowNs, c, "the peer lost the context: it restarted or took it back");
             }
             return;
         }
@@ -506,104 +516,6 @@ final class LeaseClient {
         for (Stream stream : c.streams()) {
             stream.restart();
         }
-    }
-
-    // Ending a connection
-
-    /** Application: finish posted work, then end. */
-    void close(long nowNs, TransportConnection c) {
-        if (c.isEnded() || c.state() == ConnectionState.CLOSING) {
-            return;
-        }
-        c.state(ConnectionState.CLOSING);
-        if (!c.established && !c.hasUnsent()) {
-            sayGoodbye(c);
-            end(nowNs, c, ConnectionState.CLOSED, WcStatus.WR_FLUSH_ERROR);
-        } else if (c.leaseState == LeaseState.IDLE) {
-            finish(nowNs, c);
-        } else {
-            afterProgress(nowNs, c);
-        }
-    }
-
-    private void disconnect(long nowNs, TransportConnection c) {
-        c.leaseState = LeaseState.DISCONNECTING;
-        c.nonce = nextNonce++;
-        c.attempts = 0;
-        sendDisconnect(nowNs, c);
-    }
-
-    private void sendDisconnect(long nowNs, TransportConnection c) {
-        c.attempts++;
-        device.send(ControlOpcode.DISCONNECT, c.peer, c, c.index, c.nonce, 0, 0, 0);
-        c.retryNs = nowNs + (FIRST_RETRY_NS << Math.min(c.attempts - 1, 5));
-        arm(nowNs, c);
-    }
-
-    void onDisconnect(long nowNs, PacketMemory m, int at, NetAddress source) {
-        boolean fromDialer = ControlMessage.disconnectFromDialer(m, at);
-        TransportConnection c =
-                connections.find(
-                        ControlMessage.disconnectEndpointId(m, at),
-                        ControlMessage.disconnectConnectionId(m, at),
-                        !fromDialer);
-        //= MR-3.6-4
-        if (c != null && source.sameHost(c.peer)) {
-            end(nowNs, c, ConnectionState.CLOSED, WcStatus.WR_FLUSH_ERROR);
-        }
-        //= MR-3.6-2
-        device.send(
-                ControlOpcode.DISCONNECT_ACK,
-                source,
-                null,
-                CommonHeader.ctx(m, at),
-                ControlMessage.nonce(m, at),
-                0,
-                0,
-                0);
-    }
-
-    void onDisconnectAck(long nowNs, PacketMemory m, int at) {
-        TransportConnection c = device.connection(CommonHeader.ctx(m, at));
-        if (c != null
-                && c.leaseState == LeaseState.DISCONNECTING
-                && c.nonce == ControlMessage.nonce(m, at)) {
-            end(nowNs, c, ConnectionState.CLOSED, WcStatus.WR_FLUSH_ERROR);
-        }
-    }
-
-    void fail(long nowNs, TransportConnection c, String why) {
-        if (c.isEnded()) {
-            return;
-        }
-        device.counters.increment(CounterId.CONNECTIONS_FAILED);
-        device.event(nowNs, EventId.CONNECTION_FAILED, c.index, 0, 0);
-        c.failure(c + ": " + why + c.progressText(nowNs));
-        // A peer that accepted and had no context to grant knows of the connection too.
-        //= MR-3.6-10
-        sayGoodbye(c);
-        end(nowNs, c, ConnectionState.FAILED, WcStatus.RETRY_EXCEEDED_ERROR);
-    }
-
-    /** Once, as a courtesy: a peer that knows the connection need not find out by time-out. */
-    private void sayGoodbye(TransportConnection c) {
-        device.send(ControlOpcode.DISCONNECT, c.peer, c, c.index, nextNonce++, 0, 0, 0);
-    }
-
-    private void end(
-            long nowNs, TransportConnection c, ConnectionState last, WcStatus firstStatus) {
-        if (c.isEnded()) {
-            return;
-        }
-        // First the state, then the flush: whoever polls a flushed request can ask what it means.
-        c.state(last);
-        for (Stream stream : c.streams()) {
-            stream.fail(firstStatus);
-        }
-        dropLease(c);
-        server.forget(nowNs, c);
-        connections.unbind(c);
-        device.remove(c);
     }
 
     // Time
@@ -629,7 +541,7 @@ final class LeaseClient {
             case IDLE -> {}
             case REQUESTED, QUEUED -> {
                 if (nowNs - c.heardNs >= limits.giveUpNs()) {
-                    fail(nowNs, c, "no answer: is the peer running and its UDP port open?");
+                    closer.fail(nowNs, c, "no answer: is the peer running and its UDP port open?");
                 } else {
                     sendRequest(nowNs, c);
                 }
@@ -642,13 +554,7 @@ final class LeaseClient {
                     sendRelease(nowNs, c);
                 }
             }
-            case DISCONNECTING -> {
-                if (c.attempts >= MAX_RELEASE_TRIES) {
-                    end(nowNs, c, ConnectionState.CLOSED, WcStatus.WR_FLUSH_ERROR);
-                } else {
-                    sendDisconnect(nowNs, c);
-                }
-            }
+            case DISCONNECTING -> closer.onTimer(nowNs, c);
             case OPEN, DRAINING -> onLeaseTimer(nowNs, c);
         }
     }
@@ -660,7 +566,7 @@ final class LeaseClient {
         }
         String stuck = pathTimers.whyStuck(nowNs, c, lease);
         if (!stuck.isEmpty()) {
-            fail(nowNs, c, stuck);
+            closer.fail(nowNs, c, stuck);
             return;
         }
         for (int i = 0; i < lease.pathCount; i++) {

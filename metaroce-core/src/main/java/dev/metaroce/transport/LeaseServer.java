@@ -17,18 +17,11 @@ import org.jspecify.annotations.Nullable;
 import java.util.Arrays;
 
 /**
- * The target's side of leases: answers requests from the CID pool, keeps the waiting line, takes
- * contexts back. Every answer can be given again from saved state. Owner: the engine thread.
+ * The target's side of leases: answers requests from the CID pool and keeps the waiting line; how
+ * contexts come back is in {@link LeaseReturns}. Every answer can be given again from saved state.
+ * Owner: the engine thread.
  */
 final class LeaseServer {
-    /** Times of contexts are kept in steps of this many nanoseconds. */
-    private static final long COARSE_NS = 4096;
-
-    /** How often a silent holder is asked before its context is taken back. */
-    private static final int KEEPALIVES = 4;
-
-    private static final long WAITER_SILENCE_NS = 2_000_000_000;
-    private static final long LINE_PERIOD_NS = 1_000_000;
     private static final int VERSIONS = 1 << CommonHeader.VERSION;
 
     private final DeviceState device;
@@ -42,11 +35,9 @@ final class LeaseServer {
     private final ReceiverShares shares;
     private final RequestFields request = new RequestFields();
 
-    /** When a request was last refused for want of a context. */
-    private long refusedNs;
-
     private final StaleTokens stale;
     private final Reclaimer reclaimer;
+    private final LeaseReturns returns;
 
     LeaseServer(
             DeviceState device,
@@ -64,6 +55,7 @@ final class LeaseServer {
         line = new WaitingLine(limits.maxWaiters());
         stale = new StaleTokens(device, contexts, pool, peers);
         reclaimer = new Reclaimer(device, contexts, pool, line);
+        returns = new LeaseReturns(device, this, contexts, pool, peers, line, stale, reclaimer);
     }
 
     RxContexts contexts() {
@@ -74,13 +66,17 @@ final class LeaseServer {
         return stale;
     }
 
+    LeaseReturns returns() {
+        return returns;
+    }
+
     /** True when the context is granted under this epoch. */
     boolean holds(int cid, int epoch) {
         return contexts.connection(cid) != null && pool.epoch(cid) == epoch;
     }
 
     /** The connection whose peer holds this token, or null. */
-    private @Nullable TransportConnection holder(int token) {
+    @Nullable TransportConnection holder(int token) {
         int cid = CommonHeader.cid(token);
         return holds(cid, CommonHeader.epoch(token)) ? contexts.connection(cid) : null;
     }
@@ -96,7 +92,7 @@ final class LeaseServer {
         if (pool.state(cid) == SlotState.GRANTED) {
             //= MR-3.1-11
             pool.activate(cid);
-            if (contexts.heldNs(cid, nowNs) < grantTimeNs(cid) / 4) {
+            if (contexts.heldNs(cid, nowNs) < returns.grantTimeNs(cid) / 4) {
                 peers.cameEarly(contexts.peer(cid));
             }
             device.event(nowNs, EventId.CID_ACTIVE, contexts.holderPort(cid), cid, pool.epoch(cid));
@@ -160,7 +156,7 @@ final class LeaseServer {
             // Nobody asks while he holds a context: what there is was given up.
             connection.rxNonce = request.nonce;
             connection.rxRepeats = 0;
-            forget(nowNs, connection);
+            returns.forget(nowNs, connection);
         }
         decide(nowNs, source, peer, connection);
     }
@@ -282,11 +278,11 @@ final class LeaseServer {
                         nowNs, EventId.CID_QUEUED, source.port(), CidPool.position(decision), 0);
                 sendQueued(ticket, source);
                 reclaimer.askBack(nowNs);
-                device.armBy(DeviceState.LINE_TIMER, nowNs + LINE_PERIOD_NS);
+                device.armBy(DeviceState.LINE_TIMER, nowNs + LeaseReturns.LINE_PERIOD_NS);
             }
             case DENY -> {
                 line.drop(ticket);
-                refusedNs = nowNs;
+                returns.noteRefused(nowNs);
                 DenyReason reason =
                         CidPool.cause(decision) == CidPool.DenyCause.POLICY
                                 ? DenyReason.POLICY
@@ -304,7 +300,7 @@ final class LeaseServer {
         return Math.clamp(fields.maxPaths, 1, limits.maxPaths());
     }
 
-    private void grant(long nowNs, int cid, int ticket) {
+    void grant(long nowNs, int cid, int ticket) {
         int peer = line.peer(ticket);
         TransportConnection connection = line.connection(ticket);
         //= MR-3.1-10
@@ -327,7 +323,7 @@ final class LeaseServer {
         device.counters.increment(CounterId.GRANTS);
         device.event(nowNs, EventId.CID_GRANTED, connection.peer.port(), cid, pool.epoch(cid));
         sendGrant(cid);
-        armLife(nowNs, cid);
+        returns.armLife(nowNs, cid);
     }
 
     private void sendGrant(int cid) {
@@ -425,101 +421,6 @@ final class LeaseServer {
 
     // Taking back
 
-    void onRelease(long nowNs, PacketMemory m, int at, NetAddress source) {
-        int token = CommonHeader.ctx(m, at);
-        int cid = CommonHeader.cid(token);
-        long nonce = ControlMessage.nonce(m, at);
-        TransportConnection connection = holder(token);
-        if (connection == null) {
-            //= MR-3.3-3
-            sendReleaseAck(source, m, at, nonce, token);
-            return;
-        }
-        //= MR-3.3-6
-        if (!source.sameHost(connection.peer)
-                || peers.endpointId(contexts.peer(cid))
-                        != ControlMessage.releaseEndpointId(m, at)) {
-            device.counters.increment(CounterId.WRONG_SOURCE);
-            return;
-        }
-        sendReleaseAck(source, m, at, nonce, token);
-        device.counters.increment(CounterId.RELEASES);
-        device.event(nowNs, EventId.CID_RELEASED, contexts.holderPort(cid), cid, pool.epoch(cid));
-        //= MR-3.3-7
-        boolean complete = contexts.nonce(cid) == nonce && isComplete(cid, m, at);
-        free(nowNs, cid, complete);
-    }
-
-    private boolean isComplete(int cid, PacketMemory m, int at) {
-        int paths = ControlMessage.releasePathCount(m, at);
-        if (paths != contexts.paths(cid)) {
-            return false;
-        }
-        for (int path = 0; path < paths; path++) {
-            if (ControlMessage.releaseFinalPsn(m, at, path) != contexts.cumPsn(cid, path)) {
-                return false;
-            }
-        }
-        return true;
-    }
-
-    private void sendReleaseAck(NetAddress to, PacketMemory m, int at, long nonce, int token) {
-        device.send(
-                ControlOpcode.RELEASE_ACK,
-                to,
-                null,
-                ControlMessage.releaseSrcCtx(m, at),
-                nonce,
-                token,
-                0,
-                0);
-    }
-
-    private void free(long nowNs, int cid, boolean inOrder) {
-        TransportConnection connection = contexts.connection(cid);
-        if (connection != null && connection.rxCid == cid) {
-            connection.rxCid = -1;
-            connection.peerHeardNs = nowNs;
-        }
-        if (contexts.has(cid, RxContexts.RECLAIM_ASKED)) {
-            line.reclaiming(-1);
-        }
-        peers.hold(contexts.peer(cid), -1);
-        contexts.clear(cid);
-        device.timers.cancel(DeviceState.timer(cid, DeviceState.ACK_TIMER));
-        device.timers.cancel(DeviceState.timer(cid, DeviceState.LIFE_TIMER));
-        if (inOrder) {
-            pool.release(nowNs, cid);
-        } else {
-            pool.expire(nowNs, cid);
-        }
-        serveLine(nowNs);
-    }
-
-    private void expire(long nowNs, int cid, CounterId why) {
-        device.counters.increment(why);
-        device.event(nowNs, EventId.CID_EXPIRED, contexts.holderPort(cid), cid, pool.epoch(cid));
-        free(nowNs, cid, false);
-    }
-
-    /** Grants to the head of the line as long as a slot is free. */
-    private void serveLine(long nowNs) {
-        for (int i = 0; i < limits.contexts(); i++) {
-            long grant = pool.pollGrant(nowNs);
-            if (grant < 0) {
-                break;
-            }
-            int ticket = CidPool.ticket(grant);
-            peers.hold(line.peer(ticket), -1);
-            //= MR-3.5-2
-            grant(nowNs, CidPool.cid(grant), ticket);
-        }
-        long nextNs = pool.nextDeadlineNs();
-        if (nextNs != Long.MAX_VALUE) {
-            device.armBy(DeviceState.POOL_TIMER, nextNs);
-        }
-    }
-
     /** A new incarnation at the address of an old one takes nothing over: the old leases end. */
     private void retireOlder(long nowNs, NetAddress source) {
         for (int i = 0; i < device.connectionSlots(); i++) {
@@ -530,137 +431,11 @@ final class LeaseServer {
                     && (c.peer.equals(source) || c.peerEndpointId == request.endpointId)
                     && request.incarnation - c.peerIncarnation > 0) {
                 if (c.rxCid >= 0) {
-                    expire(nowNs, c.rxCid, CounterId.RETIRED);
+                    returns.expire(nowNs, c.rxCid, CounterId.RETIRED);
                 }
                 c.pendingFailure = "the peer restarted";
                 device.ready.add(c);
             }
-        }
-    }
-
-    // Timers
-
-    /** The next look at a holder: when it may have been silent for too long. */
-    private void armLife(long nowNs, int cid) {
-        long silenceNs = contexts.silenceNs(cid, nowNs);
-        long limitNs = limits.silenceNs();
-        long waitNs =
-                silenceNs < limitNs
-                        ? limitNs - silenceNs
-                        : Math.min(limitNs / KEEPALIVES + 1, 2 * limitNs - silenceNs);
-        if (pool.state(cid) == SlotState.GRANTED) {
-            waitNs = Math.min(waitNs, grantTimeNs(cid));
-        }
-        device.timers.set(DeviceState.timer(cid, DeviceState.LIFE_TIMER), nowNs + waitNs);
-    }
-
-    void onLifeTimer(long nowNs, int cid) {
-        if (contexts.connection(cid) == null) {
-            return;
-        }
-        if (contexts.has(cid, RxContexts.RECLAIM_ASKED)) {
-            //= MR-3.5-8
-            if (contexts.heldNs(cid, nowNs) >= Reclaimer.DEADLINE_NS
-                    || contexts.silenceNs(cid, nowNs) >= 2 * limits.silenceNs()) {
-                expire(nowNs, cid, CounterId.EXPIRED);
-                return;
-            }
-            reclaimer.ask(nowNs, cid);
-            return;
-        }
-        long silenceNs = contexts.silenceNs(cid, nowNs);
-        boolean unused = pool.state(cid) == SlotState.GRANTED;
-        boolean tooLong = unused && silenceNs >= grantTimeNs(cid) - COARSE_NS && isShort(nowNs);
-        //= MR-3.3-5
-        if (tooLong || silenceNs >= 2 * limits.silenceNs()) {
-            if (unused) {
-                //= MR-3.3-4
-                stale.noteUnused(cid);
-                peers.cameLate(contexts.peer(cid));
-            }
-            expire(nowNs, cid, unused ? CounterId.GRANT_UNUSED : CounterId.EXPIRED);
-            return;
-        }
-        if (silenceNs >= limits.silenceNs() - COARSE_NS) {
-            sendKeepalive(cid);
-        }
-        armLife(nowNs, cid);
-    }
-
-    /** Longer for those whose last grants were taken back unused: they may be far away. */
-    private long grantTimeNs(int cid) {
-        //= MR-3.3-4
-        return peers.patienceNs(contexts.peer(cid), limits.grantUnusedNs(), 2 * limits.silenceNs());
-    }
-
-    /** True when someone lacks a context and none is on its way back. */
-    private boolean isShort(long nowNs) {
-        return switch (limits.policy()) {
-            case QUEUE -> pool.waiting() > pool.quarantined() + line.reclaiming();
-            case DENY ->
-                    pool.free() + pool.quarantined() == 0
-                            && nowNs - refusedNs < limits.grantUnusedNs();
-        };
-    }
-
-    private void sendKeepalive(int cid) {
-        TransportConnection connection = contexts.connection(cid);
-        if (connection != null) {
-            device.counters.increment(CounterId.KEEPALIVES_SENT);
-            device.send(
-                    ControlOpcode.KEEPALIVE,
-                    connection.peer,
-                    null,
-                    contexts.srcCtx(cid),
-                    contexts.nonce(cid),
-                    CommonHeader.token(cid, pool.epoch(cid)),
-                    0,
-                    0);
-        }
-    }
-
-    void onKeepaliveAck(long nowNs, PacketMemory m, int at, NetAddress source) {
-        int token = CommonHeader.ctx(m, at);
-        int cid = CommonHeader.cid(token);
-        TransportConnection connection = holder(token);
-        if (connection != null && source.sameHost(connection.peer)) {
-            heard(nowNs, cid);
-        }
-    }
-
-    void onPoolTimer(long nowNs) {
-        pool.onTimeout(nowNs);
-        serveLine(nowNs);
-    }
-
-    /** While anyone waits: asks contexts back as quotas are used up, forgets silent waiters. */
-    void onLineTimer(long nowNs) {
-        //= MR-3.5-10
-        int silent = line.silent(nowNs, WAITER_SILENCE_NS);
-        leaveLine(silent);
-        if (pool.waiting() > 0) {
-            reclaimer.askBack(nowNs);
-            device.timers.set(DeviceState.LINE_TIMER, nowNs + LINE_PERIOD_NS);
-        }
-    }
-
-    /** The connection ended: its context, or its place in the line, is free. */
-    void forget(long nowNs, TransportConnection connection) {
-        int cid = connection.rxCid;
-        if (cid >= 0) {
-            device.event(
-                    nowNs, EventId.CID_RELEASED, contexts.holderPort(cid), cid, pool.epoch(cid));
-            //= MR-3.6-5
-            free(nowNs, cid, false);
-        }
-        leaveLine(line.find(connection));
-    }
-
-    /** Gives a place in the line up; nothing to do for ticket -1. */
-    private void leaveLine(int ticket) {
-        if (ticket >= 0 && pool.cancelWaiter(ticket)) {
-            peers.hold(line.peer(ticket), -1);
-            line.drop(ticket);
         }
     }
 }

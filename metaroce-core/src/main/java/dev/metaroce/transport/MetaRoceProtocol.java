@@ -77,7 +77,7 @@ public final class MetaRoceProtocol {
     }
 
     public void close(long nowNs, TransportConnection connection) {
-        client.close(nowNs, connection);
+        client.closer().close(nowNs, connection);
     }
 
     /** Work was posted to a stream. */
@@ -113,14 +113,14 @@ public final class MetaRoceProtocol {
             case GRANT -> client.onGrant(nowNs, m, at, source);
             case QUEUED -> client.onQueued(nowNs, m, at, source);
             case DENY -> client.onDeny(nowNs, m, at, source);
-            case RELEASE -> server.onRelease(nowNs, m, at, source);
+            case RELEASE -> server.returns().onRelease(nowNs, m, at, source);
             case RELEASE_ACK -> client.onReleaseAck(nowNs, m, at, source);
             case RECLAIM -> client.onReclaim(nowNs, m, at, source);
             case KEEPALIVE -> client.onKeepalive(nowNs, m, at, source);
-            case KEEPALIVE_ACK -> server.onKeepaliveAck(nowNs, m, at, source);
+            case KEEPALIVE_ACK -> server.returns().onKeepaliveAck(nowNs, m, at, source);
             case RESET -> client.onReset(nowNs, m, at, source);
-            case DISCONNECT -> client.onDisconnect(nowNs, m, at, source);
-            case DISCONNECT_ACK -> client.onDisconnectAck(nowNs, m, at);
+            case DISCONNECT -> client.closer().onDisconnect(nowNs, m, at, source);
+            case DISCONNECT_ACK -> client.closer().onDisconnectAck(nowNs, m, at);
         }
     }
 
@@ -135,7 +135,7 @@ public final class MetaRoceProtocol {
         int number = DeviceState.timerNumber(timer);
         switch (DeviceState.timerRole(timer)) {
             case DeviceState.ACK_TIMER -> acks.onDelayOver(number);
-            case DeviceState.LIFE_TIMER -> server.onLifeTimer(nowNs, number);
+            case DeviceState.LIFE_TIMER -> server.returns().onLifeTimer(nowNs, number);
             case DeviceState.CONNECTION_TIMER -> {
                 TransportConnection c = device.connection(number);
                 if (c != null) {
@@ -144,9 +144,9 @@ public final class MetaRoceProtocol {
             }
             default -> {
                 if (timer == DeviceState.POOL_TIMER) {
-                    server.onPoolTimer(nowNs);
+                    server.returns().onPoolTimer(nowNs);
                 } else {
-                    server.onLineTimer(nowNs);
+                    server.returns().onLineTimer(nowNs);
                 }
             }
         }
@@ -183,7 +183,7 @@ public final class MetaRoceProtocol {
 
     private int serve(long nowNs, TransportConnection c, TxBatch batch) {
         if (!c.pendingFailure.isEmpty()) {
-            client.fail(nowNs, c, c.pendingFailure);
+            client.closer().fail(nowNs, c, c.pendingFailure);
             return 0;
         }
         int sent = requester.pollTransmit(nowNs, c, batch, CONNECTION_BUDGET);

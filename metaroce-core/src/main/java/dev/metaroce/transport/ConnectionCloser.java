@@ -1,0 +1,138 @@
+package dev.metaroce.transport;
+
+import dev.metaroce.event.CounterId;
+import dev.metaroce.event.EventId;
+import dev.metaroce.ring.WcStatus;
+import dev.metaroce.wire.CommonHeader;
+import dev.metaroce.wire.ControlMessage;
+import dev.metaroce.wire.ControlOpcode;
+import dev.metaroce.wire.NetAddress;
+import dev.metaroce.wire.PacketMemory;
+
+/**
+ * Ends connections: when the application closes them, the peer says so, or they fail. Owner: the
+ * engine thread.
+ */
+final class ConnectionCloser {
+    private final DeviceState device;
+    private final ConnectionTable connections;
+    private final LeaseServer server;
+    private final LeaseClient client;
+
+    ConnectionCloser(
+            DeviceState device,
+            ConnectionTable connections,
+            LeaseServer server,
+            LeaseClient client) {
+        this.device = device;
+        this.connections = connections;
+        this.server = server;
+        this.client = client;
+    }
+
+    /** Application: finish posted work, then end. */
+    void close(long nowNs, TransportConnection c) {
+        if (c.isEnded() || c.state() == ConnectionState.CLOSING) {
+            return;
+        }
+        c.state(ConnectionState.CLOSING);
+        if (!c.established && !c.hasUnsent()) {
+            sayGoodbye(c);
+            end(nowNs, c, ConnectionState.CLOSED, WcStatus.WR_FLUSH_ERROR);
+        } else if (c.leaseState == LeaseState.IDLE) {
+            client.finish(nowNs, c);
+        } else {
+            client.afterProgress(nowNs, c);
+        }
+    }
+
+    /** Without a lease: tells the peer until it answers. */
+    void disconnect(long nowNs, TransportConnection c) {
+        c.leaseState = LeaseState.DISCONNECTING;
+        c.nonce = client.takeNonce();
+        c.attempts = 0;
+        sendDisconnect(nowNs, c);
+    }
+
+    private void sendDisconnect(long nowNs, TransportConnection c) {
+        c.attempts++;
+        device.send(ControlOpcode.DISCONNECT, c.peer, c, c.index, c.nonce, 0, 0, 0);
+        c.retryNs = nowNs + (LeaseClient.FIRST_RETRY_NS << Math.min(c.attempts - 1, 5));
+        client.arm(nowNs, c);
+    }
+
+    /** No answer so far. */
+    void onTimer(long nowNs, TransportConnection c) {
+        if (c.attempts >= LeaseClient.MAX_RELEASE_TRIES) {
+            end(nowNs, c, ConnectionState.CLOSED, WcStatus.WR_FLUSH_ERROR);
+        } else {
+            sendDisconnect(nowNs, c);
+        }
+    }
+
+    void onDisconnect(long nowNs, PacketMemory m, int at, NetAddress source) {
+        boolean fromDialer = ControlMessage.disconnectFromDialer(m, at);
+        TransportConnection c =
+                connections.find(
+                        ControlMessage.disconnectEndpointId(m, at),
+                        ControlMessage.disconnectConnectionId(m, at),
+                        !fromDialer);
+        //= MR-3.6-4
+        if (c != null && source.sameHost(c.peer)) {
+            end(nowNs, c, ConnectionState.CLOSED, WcStatus.WR_FLUSH_ERROR);
+        }
+        //= MR-3.6-2
+        device.send(
+                ControlOpcode.DISCONNECT_ACK,
+                source,
+                null,
+                CommonHeader.ctx(m, at),
+                ControlMessage.nonce(m, at),
+                0,
+                0,
+                0);
+    }
+
+    void onDisconnectAck(long nowNs, PacketMemory m, int at) {
+        TransportConnection c = device.connection(CommonHeader.ctx(m, at));
+        if (c != null
+                && c.leaseState == LeaseState.DISCONNECTING
+                && c.nonce == ControlMessage.nonce(m, at)) {
+            end(nowNs, c, ConnectionState.CLOSED, WcStatus.WR_FLUSH_ERROR);
+        }
+    }
+
+    void fail(long nowNs, TransportConnection c, String why) {
+        if (c.isEnded()) {
+            return;
+        }
+        device.counters.increment(CounterId.CONNECTIONS_FAILED);
+        device.event(nowNs, EventId.CONNECTION_FAILED, c.index, 0, 0);
+        c.failure(c + ": " + why + c.progressText(nowNs));
+        // A peer that accepted and had no context to grant knows of the connection too.
+        //= MR-3.6-10
+        sayGoodbye(c);
+        end(nowNs, c, ConnectionState.FAILED, WcStatus.RETRY_EXCEEDED_ERROR);
+    }
+
+    /** Once, as a courtesy: a peer that knows the connection need not find out by time-out. */
+    private void sayGoodbye(TransportConnection c) {
+        device.send(ControlOpcode.DISCONNECT, c.peer, c, c.index, client.takeNonce(), 0, 0, 0);
+    }
+
+    private void end(
+            long nowNs, TransportConnection c, ConnectionState last, WcStatus firstStatus) {
+        if (c.isEnded()) {
+            return;
+        }
+        // First the state, then the flush: whoever polls a flushed request can ask what it means.
+        c.state(last);
+        for (Stream stream : c.streams()) {
+            stream.fail(firstStatus);
+        }
+        client.dropLease(c);
+        server.returns().forget(nowNs, c);
+        connections.unbind(c);
+        device.remove(c);
+    }
+}
