@@ -38,9 +38,9 @@ public final class FirstWrite {
         device.rdma()
                 .listen(
                         1,
-                        (connection, hello) -> {
-                            connection.createQueuePair(domain, completions, completions, 1, 1);
-                            return where;
+                        request -> {
+                            request.connection().createQueuePair(domain, completions, completions, 1, 1);
+                            request.accept(where);
                         });
         return memory;
     }

@@ -1,9 +1,12 @@
 package dev.metaroce.transport;
 
+import dev.metaroce.ring.WcStatus;
 import dev.metaroce.wire.NetAddress;
+import dev.metaroce.wire.RequestFields;
 
 import org.jspecify.annotations.Nullable;
 
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 
 /**
@@ -28,6 +31,10 @@ final class ConnectionTable {
         services.put(serviceId, acceptor);
     }
 
+    void unlisten(long serviceId) {
+        services.remove(serviceId);
+    }
+
     @Nullable Acceptor service(long serviceId) {
         return services.get(serviceId);
     }
@@ -48,30 +55,26 @@ final class ConnectionTable {
                 new Key(connection.peerEndpointId, connection.connectionId, connection.dialer));
     }
 
-    /** Offers an incoming connection to its service; null when it is refused. */
-    @Nullable TransportConnection accept(
-            long peerEndpointId,
-            int peerIncarnation,
-            long connectionId,
-            NetAddress peer,
-            long serviceId,
-            byte[] offered,
-            Acceptor acceptor) {
-        TransportConnection made = new TransportConnection(connectionId, false, peer, serviceId);
-        made.peerPrivateData = offered;
+    /** A connection that a peer asks for; null when the device holds no more. */
+    @Nullable TransportConnection make(RequestFields request, NetAddress peer) {
+        TransportConnection made =
+                new TransportConnection(request.connectionId, false, peer, request.serviceId);
+        made.peerPrivateData = Arrays.copyOf(request.privateData, request.privateLength);
         if (!device.add(made)) {
             return null;
         }
-        byte[] answer = acceptor.onRequest(made, offered);
-        if (answer == null) {
-            device.remove(made);
-            return null;
-        }
-        made.privateData = answer;
-        bind(made, peerEndpointId, peerIncarnation);
-        made.established = true;
-        made.state(ConnectionState.OPEN);
+        bind(made, request.endpointId, request.incarnation);
         return made;
+    }
+
+    /** A connection that was refused, with the queue pairs made for it. */
+    void drop(TransportConnection refused) {
+        refused.state(ConnectionState.CLOSED);
+        for (Stream stream : refused.streams()) {
+            stream.fail(WcStatus.WR_FLUSH_ERROR);
+        }
+        unbind(refused);
+        device.remove(refused);
     }
 
     /**

@@ -41,7 +41,8 @@ final class ControlOutbox {
     private int size;
 
     /**
-     * @param about the connection a REQUEST, RELEASE or DISCONNECT is encoded from, else null
+     * @param about the connection a REQUEST, RELEASE, DISCONNECT or a rejecting DENY is encoded
+     *     from, else null
      * @param leaseToken CID and epoch the message is about, or 0
      * @param reasonCode reason code, or 0
      * @param number retry-after, deadline, position, or 0

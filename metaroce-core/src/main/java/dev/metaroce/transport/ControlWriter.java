@@ -23,6 +23,8 @@ final class ControlWriter {
     /** One in so many questions to holders takes another route than the own port. */
     private static final int ASKS_PER_DETOUR = 4;
 
+    private static final byte[] NOTHING = {};
+
     private final DeviceState device;
     private final LeaseServer server;
     private final LeaseClient client;
@@ -61,9 +63,11 @@ final class ControlWriter {
         TxLease lease = about == null ? null : about.lease;
         int paths = opcode == ControlOpcode.RELEASE && lease != null ? lease.pathCount : 0;
         int bytes =
-                opcode == ControlOpcode.RELEASE
-                        ? ControlMessage.releaseBytes(paths)
-                        : ControlMessage.bytes(opcode);
+                switch (opcode) {
+                    case RELEASE -> ControlMessage.releaseBytes(paths);
+                    case DENY -> ControlMessage.denyBytes(why(about).length);
+                    default -> ControlMessage.bytes(opcode);
+                };
         //= MR-1.2-2, MR-5.2-5
         int at = batch.append(outbox.destination(), route(opcode, about), false, bytes);
         encode(batch.memory(), at, CommonHeader.toTxTime(nowNs), outbox, about, lease, paths);
@@ -114,7 +118,8 @@ final class ControlWriter {
                 DenyReason reason = Objects.requireNonNull(DenyReason.of(outbox.code()));
                 int versions = LeaseServer.versions();
                 long retryUs = outbox.value();
-                ControlMessage.encodeDeny(m, at, txTime, ctx, nonce, reason, versions, retryUs, 0);
+                ControlMessage.encodeDeny(
+                        m, at, txTime, ctx, nonce, reason, versions, retryUs, 0, why(about));
             }
             case RELEASE -> encodeRelease(m, at, txTime, outbox, lease, paths);
             case RELEASE_ACK ->
@@ -146,6 +151,11 @@ final class ControlWriter {
                             about != null && about.dialer);
             case DISCONNECT_ACK -> ControlMessage.encodeDisconnectAck(m, at, txTime, ctx, nonce);
         }
+    }
+
+    /** What the application gave along when it rejected the connection. */
+    private static byte[] why(@Nullable TransportConnection rejected) {
+        return rejected == null ? NOTHING : rejected.privateData;
     }
 
     private void encodeRelease(

@@ -1,5 +1,6 @@
 package dev.metaroce.transport;
 
+import dev.metaroce.event.AsyncEventType;
 import dev.metaroce.event.CounterId;
 import dev.metaroce.event.EventId;
 import dev.metaroce.wire.CommonHeader;
@@ -13,8 +14,6 @@ import dev.metaroce.wire.Profile;
 import dev.metaroce.wire.RequestFields;
 
 import org.jspecify.annotations.Nullable;
-
-import java.util.Arrays;
 
 /**
  * The target's side of leases: answers requests from the CID pool and keeps the waiting line; how
@@ -33,7 +32,8 @@ final class LeaseServer {
     private final PeerTable peers = new PeerTable();
     private final WaitingLine line;
     private final ReceiverShares shares;
-    private final RequestFields request = new RequestFields();
+    private final PendingOffers offers = new PendingOffers();
+    private RequestFields request = new RequestFields();
 
     private final StaleTokens stale;
     private final Reclaimer reclaimer;
@@ -131,6 +131,13 @@ final class LeaseServer {
             sendQueued(ticket, source);
             return;
         }
+        Offer offered = offerOf(request);
+        if (offered != null) {
+            //= MR-3.9-3
+            offered.heardNs = nowNs;
+            sendPending(offered, source);
+            return;
+        }
         if (!peers.isFresh(peer, request.nonce)) {
             deny(nowNs, source, DenyReason.FINISHED, 0);
             return;
@@ -142,7 +149,7 @@ final class LeaseServer {
             deny(nowNs, source, DenyReason.PROFILE, 0);
             return;
         }
-        TransportConnection connection = connectionOf(nowNs, source);
+        TransportConnection connection = connectionOf(nowNs, source, peer);
         if (connection == null) {
             return;
         }
@@ -158,7 +165,10 @@ final class LeaseServer {
             connection.rxRepeats = 0;
             returns.forget(nowNs, connection);
         }
-        decide(nowNs, source, peer, connection);
+        Offer offer = connection.offer;
+        if (offer == null || isAccepted(nowNs, source, peer, offer)) {
+            decide(nowNs, source, peer, connection);
+        }
     }
 
     private static void noteRepeat(@Nullable TransportConnection connection) {
@@ -184,7 +194,7 @@ final class LeaseServer {
         return Profile.best(request.profileMask & limits.profiles());
     }
 
-    private @Nullable TransportConnection connectionOf(long nowNs, NetAddress source) {
+    private @Nullable TransportConnection connectionOf(long nowNs, NetAddress source, int peer) {
         boolean byAcceptor = (request.flags & RequestFields.FLAG_ACCEPTOR) != 0;
         TransportConnection known =
                 connections.find(request.endpointId, request.connectionId, byAcceptor);
@@ -210,28 +220,137 @@ final class LeaseServer {
             deny(nowNs, source, DenyReason.NO_SERVICE, 0);
             return null;
         }
-        byte[] offered = Arrays.copyOf(request.privateData, request.privateLength);
         //= MR-3.6-9
-        if (device.isFull()) {
+        TransportConnection made = connections.make(request, source);
+        if (made == null) {
             connections.evictSilent(nowNs);
             deny(nowNs, source, DenyReason.QUEUE_FULL, retries.refuse(nowNs));
             return null;
         }
-        TransportConnection made =
-                connections.accept(
-                        request.endpointId,
-                        request.incarnation,
-                        request.connectionId,
-                        source,
-                        request.serviceId,
-                        offered,
-                        acceptor);
-        if (made == null) {
-            deny(nowNs, source, DenyReason.SERVICE, 0);
-            return null;
-        }
         made.peerHeardNs = nowNs;
+        Offer offer = new Offer(made, request, peer, nowNs);
+        made.offer = offer;
+        acceptor.onRequest(offer);
         return made;
+    }
+
+    // Offers to the application
+
+    /** The offer that waits for an answer to this very request, or null. */
+    private @Nullable Offer offerOf(RequestFields asked) {
+        TransportConnection c =
+                offers.isEmpty()
+                        ? null
+                        : connections.find(asked.endpointId, asked.connectionId, false);
+        Offer offer = c == null ? null : c.offer;
+        return offer != null && offer.request.nonce == asked.nonce ? offer : null;
+    }
+
+    /** A request for a connection that is not answered yet; true when it is accepted now. */
+    private boolean isAccepted(long nowNs, NetAddress source, int peer, Offer offer) {
+        if (offers.remove(offer)) {
+            peers.hold(offer.peer, -1);
+        }
+        return switch (offer.await()) {
+            case ACCEPTED -> {
+                settle(offer);
+                yield true;
+            }
+            case PENDING -> {
+                hold(nowNs, source, peer, offer);
+                yield false;
+            }
+            case BUSY -> {
+                refuse(nowNs, offer, DenyReason.QUEUE_FULL);
+                yield false;
+            }
+            case NONE, REJECTED, WITHDRAWN -> {
+                //= MR-3.9-1
+                refuse(nowNs, offer, DenyReason.SERVICE);
+                yield false;
+            }
+        };
+    }
+
+    /** The peer waits until the application answers. */
+    private void hold(long nowNs, NetAddress source, int peer, Offer offer) {
+        //= MR-3.9-4
+        if (offers.isFull()) {
+            offer.withdraw();
+            refuse(nowNs, offer, DenyReason.QUEUE_FULL);
+            return;
+        }
+        offer.peer = peer;
+        offer.request = request;
+        offer.heardNs = nowNs;
+        request = new RequestFields();
+        peers.hold(peer, 1);
+        offers.add(offer);
+        sendPending(offer, source);
+        device.armBy(DeviceState.OFFER_TIMER, nowNs + PendingOffers.PERIOD_NS);
+    }
+
+    /** Nobody is before it in a line; it waits all the same. */
+    private void sendPending(Offer offer, NetAddress to) {
+        //= MR-3.9-3
+        RequestFields asked = offer.request;
+        device.send(ControlOpcode.QUEUED, to, null, asked.srcCtx, asked.nonce, 0, 0, 0);
+    }
+
+    /** The application answered an offer that waited. */
+    void onAnswer(long nowNs, Offer offer) {
+        TransportConnection c = offer.connection();
+        if (c.offer != offer) {
+            return;
+        }
+        request = offer.request;
+        if (isAccepted(nowNs, c.peer, offer.peer, offer)) {
+            decide(nowNs, c.peer, offer.peer, c);
+        }
+    }
+
+    private static void settle(Offer offer) {
+        TransportConnection c = offer.connection();
+        c.offer = null;
+        c.privateData = offer.privateData();
+        c.established = true;
+        c.state(ConnectionState.OPEN);
+        c.notices.raise(AsyncEventType.ESTABLISHED, c, "");
+    }
+
+    private void refuse(long nowNs, Offer offer, DenyReason reason) {
+        TransportConnection c = offer.connection();
+        c.offer = null;
+        c.privateData = offer.privateData();
+        connections.drop(c);
+        boolean later = reason == DenyReason.QUEUE_FULL;
+        deny(nowNs, c.peer, later ? null : c, reason, later ? retries.refuse(nowNs) : 0);
+    }
+
+    /** The connection ended before the application answered. */
+    void withdraw(TransportConnection c) {
+        Offer offer = c.offer;
+        if (offer != null) {
+            c.offer = null;
+            offer.withdraw();
+            if (offers.remove(offer)) {
+                peers.hold(offer.peer, -1);
+            }
+        }
+    }
+
+    /** Offers that nobody answered, or whose peers went away. */
+    void onOfferTimer(long nowNs) {
+        Offer overdue = offers.overdue(nowNs);
+        while (overdue != null) {
+            //= MR-3.9-4
+            overdue.withdraw();
+            onAnswer(nowNs, overdue);
+            overdue = offers.overdue(nowNs);
+        }
+        if (!offers.isEmpty()) {
+            device.timers.set(DeviceState.OFFER_TIMER, nowNs + PendingOffers.PERIOD_NS);
+        }
     }
 
     /**
@@ -390,13 +509,22 @@ final class LeaseServer {
     }
 
     private void deny(long nowNs, NetAddress to, DenyReason reason, long retryAfterUs) {
+        deny(nowNs, to, null, reason, retryAfterUs);
+    }
+
+    private void deny(
+            long nowNs,
+            NetAddress to,
+            @Nullable TransportConnection rejected,
+            DenyReason reason,
+            long retryAfterUs) {
         device.counters.increment(CounterId.DENIED);
         device.event(nowNs, EventId.CID_DENIED, to.port(), reason.code(), 0);
         //= MR-2.2-6, MR-2.6-2, MR-3.4-13
         device.send(
                 ControlOpcode.DENY,
                 to,
-                null,
+                rejected,
                 request.srcCtx,
                 request.nonce,
                 0,

@@ -76,6 +76,16 @@ public final class MetaRoceProtocol {
         connections.listen(serviceId, acceptor);
     }
 
+    public void unlisten(long serviceId) {
+        connections.unlisten(serviceId);
+    }
+
+    /** The application answered an offer that was waiting. */
+    public void onAnswer(long nowNs, Offer offer) {
+        server.onAnswer(nowNs, offer);
+        client.onAccepted(nowNs, offer.connection());
+    }
+
     public void close(long nowNs, TransportConnection connection) {
         client.closer().close(nowNs, connection);
     }
@@ -143,10 +153,10 @@ public final class MetaRoceProtocol {
                 }
             }
             default -> {
-                if (timer == DeviceState.POOL_TIMER) {
-                    server.returns().onPoolTimer(nowNs);
-                } else {
-                    server.returns().onLineTimer(nowNs);
+                switch (timer) {
+                    case DeviceState.POOL_TIMER -> server.returns().onPoolTimer(nowNs);
+                    case DeviceState.LINE_TIMER -> server.returns().onLineTimer(nowNs);
+                    default -> server.onOfferTimer(nowNs);
                 }
             }
         }

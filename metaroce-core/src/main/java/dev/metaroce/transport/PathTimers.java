@@ -1,5 +1,6 @@
 package dev.metaroce.transport;
 
+import dev.metaroce.event.AsyncEventType;
 import dev.metaroce.event.CounterId;
 import dev.metaroce.event.EventId;
 import dev.metaroce.path.PathHealth;
@@ -84,7 +85,7 @@ final class PathTimers {
     }
 
     /** A timer of the lease expired: looks whether it was this path's. */
-    void onPathTimer(long nowNs, TxLease lease, int pathId) {
+    void onPathTimer(long nowNs, TransportConnection c, TxLease lease, int pathId) {
         TxPath path = lease.paths[pathId];
         if (path.hasDeferred() && path.deferredUntilNs() - nowNs <= 0) {
             path.resumeDeferred();
@@ -107,6 +108,8 @@ final class PathTimers {
             path.markAllLost();
             device.counters.increment(CounterId.REROUTES);
             device.event(nowNs, EventId.PATH_REROUTED, pathId, from, to);
+            String text = "path " + pathId + " from route " + from + " to " + to;
+            c.notices.raise(AsyncEventType.PATH_MIGRATED, c, text);
         }
     }
 }

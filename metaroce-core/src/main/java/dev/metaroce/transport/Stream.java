@@ -1,5 +1,6 @@
 package dev.metaroce.transport;
 
+import dev.metaroce.event.AsyncEventType;
 import dev.metaroce.ring.CompletionRing;
 import dev.metaroce.ring.DoorbellList;
 import dev.metaroce.ring.WcOpcode;
@@ -385,6 +386,7 @@ public final class Stream extends ReadyList.Item<Stream> {
      */
     void fail(WcStatus oldest) {
         WcStatus status = error ? WcStatus.WR_FLUSH_ERROR : oldest;
+        boolean isNew = !error && !connection.isEnded();
         ERROR.setVolatile(this, true);
         // Whoever posted before it could see the error is seen here, and the other way round.
         VarHandle.fullFence();
@@ -395,6 +397,10 @@ public final class Stream extends ReadyList.Item<Stream> {
         }
         sendSeq = headSeq;
         flushReceives(NONE);
+        if (isNew) {
+            WcStatus why = tooShortSeq == NONE ? oldest : WcStatus.LOCAL_LENGTH_ERROR;
+            connection.notices.raise(AsyncEventType.QP_FATAL, this, why.toString());
+        }
     }
 
     private void flushReceives(long tooShort) {

@@ -51,7 +51,8 @@ public interface Driver {
     }
 
     /**
-     * A connection handler of the application threw; the connection was refused. Say so somewhere.
+     * A connection handler of the application threw, and its connection was refused; or a listener
+     * of events did. Say so somewhere.
      */
     void handlerFailed(RuntimeException cause);
 

@@ -120,7 +120,9 @@ final class ControlText {
                 + " retry "
                 + ControlMessage.denyRetryAfterUs(m, at)
                 + "us cookie "
-                + hex(ControlMessage.denyCookie(m, at));
+                + hex(ControlMessage.denyCookie(m, at))
+                + " private "
+                + ControlMessage.denyPrivateLength(m, at);
     }
 
     private static String release(PacketMemory m, int at) {

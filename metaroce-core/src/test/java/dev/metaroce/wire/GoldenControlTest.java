@@ -106,13 +106,30 @@ class GoldenControlTest {
                         DenyReason.COOKIE,
                         2,
                         2_000,
-                        COOKIE);
+                        COOKIE,
+                        new byte[0]);
         assertGolden(SamplePackets.DENY, bytes, ControlOpcode.DENY, SRC_CTX);
 
         assertThat(ControlMessage.denyReason(memory, AT)).isEqualTo(DenyReason.COOKIE.code());
         assertThat(ControlMessage.denyVersionMask(memory, AT)).isEqualTo(2);
         assertThat(ControlMessage.denyRetryAfterUs(memory, AT)).isEqualTo(2_000);
         assertThat(ControlMessage.denyCookie(memory, AT)).isEqualTo(COOKIE);
+    }
+
+    // MR-3.9-1
+    @Test
+    void denyWithPrivateData() {
+        byte[] why = "not before noon".getBytes(StandardCharsets.US_ASCII);
+        int bytes =
+                ControlMessage.encodeDeny(
+                        memory, AT, 0xCAFE_0006, SRC_CTX, NONCE, DenyReason.SERVICE, 2, 0, 0, why);
+        assertGolden(SamplePackets.DENY_SERVICE, bytes, ControlOpcode.DENY, SRC_CTX);
+
+        assertThat(ControlMessage.denyPrivateData(memory, AT)).isEqualTo(why);
+        assertThat(ControlMessage.denyBytes(ControlMessage.MAX_PRIVATE_BYTES))
+                .as("no longer than the question")
+                .isEqualTo(108)
+                .isLessThan(ControlMessage.bytes(ControlOpcode.REQUEST));
     }
 
     /** MR-2.6-2. */
@@ -207,7 +224,7 @@ class GoldenControlTest {
 
     private void assertGolden(Sample golden, int bytes, ControlOpcode opcode, int ctx) {
         assertThat(PacketBytes.encoded(memory, bytes)).isEqualTo(golden.bytes());
-        if (opcode != ControlOpcode.RELEASE) {
+        if (opcode != ControlOpcode.RELEASE && golden != SamplePackets.DENY_SERVICE) {
             assertThat(ControlMessage.bytes(opcode)).isEqualTo(bytes);
         }
         assertThat(PacketDoor.check(memory, AT, bytes)).isEqualTo(DoorVerdict.OK);

@@ -233,6 +233,24 @@ class WellFormedTest {
         }
     }
 
+    // MR-2.6-3, MR-2.6-5
+    @Test
+    void aDenyIsAsLongAsItsPrivateLengthSays() {
+        for (int length = 0; length < 256; length++) {
+            byte[] deny = SamplePackets.DENY_SERVICE.bytes();
+            deny[ControlMessage.DENY_PRIVATE_LENGTH_AT] = (byte) length;
+            assertVerdict(deny, length == 15, "private data of " + length);
+
+            PacketMemory memory = new PacketMemory(ControlMessage.denyBytes(255));
+            int bytes =
+                    ControlMessage.encodeDeny(
+                            memory, 0, 0, 0, 0, DenyReason.SERVICE, 2, 0, 0, new byte[length]);
+            assertThat(bytes).isEqualTo(ControlMessage.denyBytes(length));
+            DoorVerdict verdict = PacketDoor.check(memory, 0, bytes);
+            assertThat(verdict == DoorVerdict.OK).isEqualTo(length <= 64);
+        }
+    }
+
     // MR-2.6-5
     @Test
     void privateDataHasAtMost64Bytes() {

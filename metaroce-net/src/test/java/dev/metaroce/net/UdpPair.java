@@ -150,9 +150,9 @@ final class UdpPair implements AutoCloseable {
         server.rdma()
                 .listen(
                         SERVICE,
-                        (connection, data) -> {
-                            serverEnd.connect(connection);
-                            return new byte[0];
+                        request -> {
+                            serverEnd.connect(request.connection());
+                            request.accept();
                         });
         InetSocketAddress dialled = relay == null ? server.localAddress() : relay.localAddress();
         clientEnd.connect(
