@@ -31,6 +31,9 @@ public final class WorkQueue {
         }
     }
 
+    /** The most work requests outstanding in one queue. */
+    public static final int MAX_DEPTH = 32_768;
+
     /** Work request flag: a completion is wanted also on success. */
     public static final int SIGNALED = 1;
 
@@ -55,7 +58,7 @@ public final class WorkQueue {
      * @param depth outstanding work requests, 1..32768
      */
     public WorkQueue(Object owner, int depth) {
-        if (depth < 1 || depth > 32_768) {
+        if (depth < 1 || depth > MAX_DEPTH) {
             throw new IllegalArgumentException("queue depth " + depth + " is not in 1..32768");
         }
         this.owner = owner;

@@ -4,6 +4,7 @@ import dev.metaroce.engine.Engine;
 import dev.metaroce.event.AsyncEventType;
 import dev.metaroce.event.Counters;
 import dev.metaroce.memory.EngineGate;
+import dev.metaroce.ring.WorkQueue;
 import dev.metaroce.transport.ConnectionState;
 import dev.metaroce.transport.DeviceLimits;
 import dev.metaroce.transport.MetaRoceProtocol;
@@ -41,6 +42,7 @@ public final class RdmaDevice implements AutoCloseable {
     }
 
     public ProtectionDomain allocProtectionDomain() {
+        requireOpen();
         return new ProtectionDomain(domains.getAndIncrement(), engine.regions());
     }
 
@@ -280,6 +282,7 @@ public final class RdmaDevice implements AutoCloseable {
     }
 
     void ring(Stream stream) {
+        requireOpen();
         if (engine.doorbells().ring(stream.bell())) {
             driver.wake();
         }
@@ -292,16 +295,44 @@ public final class RdmaDevice implements AutoCloseable {
             CompletionQueue receive,
             int sendDepth,
             int receiveDepth) {
-        send.ring().reserve(sendDepth);
-        receive.ring().reserve(receiveDepth);
+        requireOpen();
+        if (!domain.isOf(engine.regions()) || send.device() != this || receive.device() != this) {
+            throw new IllegalArgumentException(
+                    "domain and completion queues must be of the device of the connection");
+        }
+        requireDepth(sendDepth);
+        requireDepth(receiveDepth);
         Stream stream =
-                connection
-                        .transport()
-                        .addStream(
-                                domain.id(), send.ring(), receive.ring(), sendDepth, receiveDepth);
+                addStream(connection.transport(), domain, send, receive, sendDepth, receiveDepth);
         QueuePair pair = new QueuePair(this, connection, stream);
         stream.attach(pair);
         return pair;
+    }
+
+    private static void requireDepth(int depth) {
+        if (depth < 1 || depth > WorkQueue.MAX_DEPTH) {
+            throw new IllegalArgumentException(
+                    "queue depth " + depth + " is not in 1.." + WorkQueue.MAX_DEPTH);
+        }
+    }
+
+    /** Room for the completions first; what was set aside is given back when the rest fails. */
+    private static Stream addStream(
+            TransportConnection transport,
+            ProtectionDomain domain,
+            CompletionQueue send,
+            CompletionQueue receive,
+            int sendDepth,
+            int receiveDepth) {
+        send.ring().reserve(sendDepth);
+        try {
+            receive.ring().reserve(receiveDepth);
+        } catch (IllegalArgumentException e) {
+            send.ring().unreserve(sendDepth);
+            throw e;
+        }
+        return transport.addStream(
+                domain.id(), send.ring(), receive.ring(), sendDepth, receiveDepth);
     }
 
     void close(TransportConnection transport) {
