@@ -163,8 +163,10 @@ final class Completer {
         Stream stream = path.stream(psn);
         if (stream != null) {
             boolean paused = stream.notReadyCount > 0;
+            arrivedOfMessage(c, lease, stream, path, psn);
             if (stream.onPacketAcked(path.seq(psn))) {
-                finish(c, lease, stream, path.seq(psn));
+                //= MR-4.2-8
+                stream.completeFinished();
             } else if (paused && stream.notReadyCount == 0) {
                 // Another copy than the refused one found a receive: no timer ends the pause now.
                 c.readyStreams.add(stream);
@@ -173,20 +175,20 @@ final class Completer {
         return 1;
     }
 
-    /** All packets of a request arrived. */
-    private void finish(TransportConnection c, TxLease lease, Stream stream, long seq) {
-        int slot = stream.messageSlot(seq);
-        if (slot != DataHeader.NO_SLOT) {
-            lease.freeMessageSlot(slot);
-            if (lease.slotWanted) {
-                lease.slotWanted = false;
-                leases.readyAll(c);
-            }
+    /** A packet of a message arrived: when it was the last one, there is room for another. */
+    private void arrivedOfMessage(
+            TransportConnection c, TxLease lease, Stream stream, TxPath path, int psn) {
+        int slot = path.slot(psn);
+        if (slot != DataHeader.NO_SLOT && !lease.messages.acknowledge(slot, path.bytes(psn))) {
+            return;
         }
-        //= MR-4.2-8
-        stream.completeFinished();
+        stream.messageFinished(path.msn(psn));
         if (stream.hasUnsent()) {
             c.readyStreams.add(stream);
+        }
+        if (slot != DataHeader.NO_SLOT && lease.slotWanted) {
+            lease.slotWanted = false;
+            leases.readyAll(c);
         }
     }
 

@@ -184,7 +184,11 @@ final class LeaseClient {
         lease.open(c.peer, grant.cid, grant.epoch, token, grant.paths, profile == Profile.M);
         //= MR-3.4-10
         int mtu = Math.min(grant.mtu, limits.payloadMtu());
-        lease.start(grant.initialPsn, mtu, Math.clamp(grant.openMessages, 1, 1024));
+        lease.start(
+                grant.initialPsn,
+                mtu,
+                Math.clamp(grant.openMessages, 1, OpenMessages.MAX_SLOTS),
+                grant.quotaKib << 10);
         lease.allow(nowNs, grant.windowKib, grant.rateHint);
         noteAnswer(nowNs, c);
         //= MR-5.1-3
@@ -193,7 +197,7 @@ final class LeaseClient {
         }
         lease.onRoundTrip(Math.max(1, c.answeredNs));
         c.lease = lease;
-        c.leaseNumber++;
+        lease.number = ++c.leaseNumber;
         c.leaseState = LeaseState.OPEN;
         c.askedInVain = false;
         c.reclaimed = false;

@@ -154,7 +154,7 @@ final class Requester {
                 && isPaced(nowNs, c, lease)
                 && batch.hasRoom(largestPacket(lease))
                 && lease.admits(nextBytes(stream, lease))) {
-            int psn = cutPacket(c, lease, path, stream);
+            int psn = cutPacket(lease, path, stream);
             stream = nextStream(nowNs, c, lease);
             boolean full =
                     path.state.freeWindow() == 1
@@ -188,7 +188,7 @@ final class Requester {
     }
 
     private static int nextBytes(Stream stream, TxLease lease) {
-        long left = stream.sendQueue().length(stream.sendSeq()) - stream.sendOffset();
+        long left = stream.isMidMessage() ? stream.leftOfMessage() : stream.nextMessageBytes(lease);
         return (int) Math.min(left, lease.mtu);
     }
 
@@ -204,24 +204,29 @@ final class Requester {
             if (stream == null) {
                 return null;
             }
-            if (stream.hasWork(newMessages, lease.hasMessageSlot(), nowNs, lease.mtu)) {
+            if (stream.hasWork(newMessages, lease, nowNs)) {
                 return stream;
             }
-            if (stream.hasUnsent() && !lease.hasMessageSlot()) {
+            if (stream.hasUnsent() && !lease.messages.hasRoom()) {
                 lease.slotWanted = true;
             }
             c.readyStreams.poll();
         }
     }
 
-    private int cutPacket(TransportConnection c, TxLease lease, TxPath path, Stream stream) {
-        long seq = stream.sendSeq();
+    private int cutPacket(TxLease lease, TxPath path, Stream stream) {
         int bytes = nextBytes(stream, lease);
         if (!stream.isMidMessage()) {
-            boolean single = stream.sendQueue().length(seq) <= lease.mtu;
-            stream.begin(c.leaseNumber, single ? DataHeader.NO_SLOT : lease.takeMessageSlot());
+            stream.begin(lease);
         }
-        int psn = path.assign(stream, seq, stream.sendOffset(), bytes);
+        int psn =
+                path.assign(
+                        stream,
+                        stream.sendSeq(),
+                        stream.sendOffset(),
+                        bytes,
+                        stream.messageNumber(),
+                        stream.messageSlot());
         stream.cut(bytes);
         turnPackets++;
         counters.increment(CounterId.DATA_SENT);
@@ -290,9 +295,12 @@ final class Requester {
         long seq = path.seq(psn);
         long offset = path.offset(psn);
         int bytes = path.bytes(psn);
-        long length = stream.sendQueue().length(seq);
-        Opcode opcode = stream.opcode(seq);
-        boolean last = offset + bytes == length;
+        int slot = path.slot(psn);
+        boolean whole = slot == DataHeader.NO_SLOT;
+        long start = whole ? offset : lease.messages.start(slot);
+        long length = whole ? bytes : lease.messages.length(slot);
+        Opcode opcode = stream.wireOpcode(seq, start + length);
+        boolean last = offset + bytes == start + length;
         boolean imm = last && opcode.carriesImmediate();
         int header = DataHeader.headerBytes(opcode, imm);
         int packetBytes = header + bytes + CommonHeader.TRAILER_BYTES;
@@ -310,9 +318,8 @@ final class Requester {
                 stream.id(),
                 psn,
                 txTime);
-        DataHeader.encodeMessage(
-                m, at, stream.msn(seq), offset, length, stream.messageSlot(seq), 0);
-        encodeTarget(m, at, opcode, stream, seq, imm);
+        DataHeader.encodeMessage(m, at, path.msn(psn), offset - start, length, slot, 0);
+        encodeTarget(m, at, opcode, stream, seq, start, imm);
         MemoryRegion region = stream.sendQueue().region(seq);
         long from = stream.sendQueue().localOffset(seq) + offset;
         if (batch.gathers()
@@ -339,14 +346,20 @@ final class Requester {
     }
 
     private static void encodeTarget(
-            PacketMemory m, int at, Opcode opcode, Stream stream, long seq, boolean imm) {
+            PacketMemory m,
+            int at,
+            Opcode opcode,
+            Stream stream,
+            long seq,
+            long start,
+            boolean imm) {
         if (opcode.hasReth()) {
             DataHeader.encodeReth(
                     m,
                     at,
-                    stream.sendQueue().remoteAddress(seq),
+                    stream.sendQueue().remoteAddress(seq) + start,
                     stream.sendQueue().rkey(seq),
-                    stream.recvSeq(seq));
+                    opcode.consumesReceive() ? stream.recvSeq(seq) : 0);
         } else {
             DataHeader.encodeRecvSeq(m, at, stream.recvSeq(seq));
         }

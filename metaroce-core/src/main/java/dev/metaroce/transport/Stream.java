@@ -7,6 +7,7 @@ import dev.metaroce.ring.WcOpcode;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.ring.WorkQueue;
 import dev.metaroce.util.WindowBitmap;
+import dev.metaroce.wire.DataHeader;
 import dev.metaroce.wire.Opcode;
 
 import java.lang.invoke.MethodHandles;
@@ -47,19 +48,23 @@ public final class Stream extends ReadyList.Item<Stream> {
     private final CompletionRing receiveRing;
     private boolean error;
 
-    // Initiator. Slots headSeq..sendSeq-1 are sent, sendSeq is being cut at sendOffset.
+    // Initiator. Slots headSeq..sendSeq-1 are sent, sendSeq is being cut at sendOffset, in the
+    // message from messageStart to messageEnd, which ends at sendOffset when none is being cut.
     private long headSeq;
     private long sendSeq;
     private long sendOffset;
+    private long messageStart;
+    private long messageEnd;
+    private int messageSlot;
     private long refusedSeq = NONE;
     private WcStatus refusedStatus = WcStatus.SUCCESS;
     private int nextMsn;
+    private int oldestMsn;
+    private final long[] finishedMsn = new long[WindowBitmap.WORDS];
     private int nextRecvSeq;
     private int txLease;
     private final int[] pendingPackets;
-    private final int[] msn;
     private final int[] recvSeq;
-    private final short[] messageSlot;
     private final byte[] progress;
 
     /** Not before this time may the stream send again: the target had no receive posted. */
@@ -108,9 +113,7 @@ public final class Stream extends ReadyList.Item<Stream> {
         receiveQueue = new WorkQueue(this, receiveDepth);
         int slots = sendQueue.slots();
         pendingPackets = new int[slots];
-        msn = new int[slots];
         recvSeq = new int[slots];
-        messageSlot = new short[slots];
         progress = new byte[slots];
         int receives = receiveQueue.slots();
         rxBytes = new long[receives];
@@ -187,25 +190,29 @@ public final class Stream extends ReadyList.Item<Stream> {
         if (txLease != lease) {
             txLease = lease;
             nextMsn = 0;
+            oldestMsn = 0;
+            WindowBitmap.clear(finishedMsn, 0);
             nextRecvSeq = 0;
         }
     }
 
     /**
-     * True when a packet of this stream could be cut now; {@code freeSlot} as in {@link #begin}.
+     * True when a packet of this stream could be cut now.
+     *
+     * @param newMessages false while only messages begun may go on
      */
-    boolean hasWork(boolean newMessages, boolean freeSlot, long nowNs, int mtu) {
+    boolean hasWork(boolean newMessages, TxLease lease, long nowNs) {
         if (error || (notReadyCount > 0 && pausedUntilNs - nowNs > 0)) {
             return false;
         }
-        if (sendOffset > 0) {
+        if (isMidMessage()) {
             return true;
         }
         //= MR-4.2-3
         return newMessages
                 && sendSeq < end()
-                && sendSeq - headSeq < MESSAGE_WINDOW
-                && (freeSlot || sendQueue.length(sendSeq) <= mtu);
+                && (txLease != lease.number || nextMsn - oldestMsn < MESSAGE_WINDOW)
+                && (lease.messages.hasRoom() || nextMessageBytes(lease) <= lease.mtu);
     }
 
     /** True when anything posted is not yet fully sent. */
@@ -220,7 +227,7 @@ public final class Stream extends ReadyList.Item<Stream> {
 
     /** True when a message was begun and not yet fully sent. */
     boolean isMidMessage() {
-        return sendOffset > 0;
+        return messageEnd > sendOffset;
     }
 
     /** The work request being cut. */
@@ -228,24 +235,58 @@ public final class Stream extends ReadyList.Item<Stream> {
         return sendSeq;
     }
 
+    /** How much of it is cut, in bytes. */
     long sendOffset() {
         return sendOffset;
     }
 
-    /** Starts the next message: gives it its numbers. */
-    void begin(int lease, int openSlot) {
-        enterLease(lease);
-        int at = sendQueue.index(sendSeq);
-        //= MR-4.2-1
-        msn[at] = nextMsn++;
-        Opcode opcode = opcode(sendSeq);
-        recvSeq[at] = opcode.consumesReceive() ? nextRecvSeq++ : 0;
-        messageSlot[at] = (short) openSlot;
-        pendingPackets[at] = 0;
-        progress[at] = OPEN;
+    /** Bytes of the message that comes next: a WRITE longer than the quota is several. */
+    long nextMessageBytes(TxLease lease) {
+        long left = sendQueue.length(sendSeq) - sendOffset;
+        return opcode(sendSeq).hasReth() ? lease.messageBytes(left) : left;
     }
 
-    /** One packet of {@code bytes} was cut; returns true when it was the last of its message. */
+    /** Bytes left of the message that was begun. */
+    long leftOfMessage() {
+        return messageEnd - sendOffset;
+    }
+
+    /** Number of the message begun last. */
+    int messageNumber() {
+        return nextMsn - 1;
+    }
+
+    /** Slot of the message begun last, {@code DataHeader.NO_SLOT} when it is one packet. */
+    int messageSlot() {
+        return messageSlot;
+    }
+
+    /** Starts the next message: gives it its numbers and, when it is long, a slot of the lease. */
+    void begin(TxLease lease) {
+        enterLease(lease.number);
+        int at = sendQueue.index(sendSeq);
+        if (sendOffset == 0) {
+            pendingPackets[at] = 0;
+            progress[at] = OPEN;
+        }
+        messageStart = sendOffset;
+        long length = nextMessageBytes(lease);
+        messageEnd = sendOffset + length;
+        messageSlot =
+                length <= lease.mtu ? DataHeader.NO_SLOT : lease.messages.open(sendOffset, length);
+        //= MR-4.2-1
+        nextMsn++;
+        recvSeq[at] = wireOpcode(sendSeq, messageEnd).consumesReceive() ? nextRecvSeq++ : 0;
+    }
+
+    /** The operation of a message that ends at {@code end} of its work request. */
+    Opcode wireOpcode(long seq, long end) {
+        Opcode opcode = opcode(seq);
+        //= MR-4.2-12
+        return opcode == Opcode.WRITE_IMM && end < sendQueue.length(seq) ? Opcode.WRITE : opcode;
+    }
+
+    /** One packet of {@code bytes} was cut; returns true when it was the last of its request. */
     boolean cut(int bytes) {
         int at = sendQueue.index(sendSeq);
         pendingPackets[at]++;
@@ -255,8 +296,25 @@ public final class Stream extends ReadyList.Item<Stream> {
         }
         progress[at] = SENT;
         sendSeq++;
-        sendOffset = 0;
+        cutFrom(0);
         return true;
+    }
+
+    /** No message is being cut; the next one starts here. */
+    private void cutFrom(long offset) {
+        sendOffset = offset;
+        messageStart = offset;
+        messageEnd = offset;
+    }
+
+    /** All packets of a message were acknowledged. */
+    void messageFinished(int messageNumber) {
+        int ahead = messageNumber - oldestMsn;
+        if (ahead > 0) {
+            WindowBitmap.set(finishedMsn, 0, ahead - 1);
+        } else {
+            oldestMsn += WindowBitmap.advance(finishedMsn, 0);
+        }
     }
 
     /** True when every request on the way is a WRITE without immediate. */
@@ -270,12 +328,19 @@ public final class Stream extends ReadyList.Item<Stream> {
         return true;
     }
 
-    /** What is not completed is sent from its start, under the next lease. */
+    /** What is not completed is sent again, under the next lease. */
     void restart() {
-        if (!error) {
+        if (error) {
+            return;
+        }
+        notReadyCount = 0;
+        boolean arrived = sendSeq == headSeq && pendingPackets[sendQueue.index(headSeq)] == 0;
+        if (sendOffset > 0 && arrived) {
+            // What was sent of it before this message is known to be there.
+            cutFrom(messageStart);
+        } else {
             sendSeq = headSeq;
-            sendOffset = 0;
-            notReadyCount = 0;
+            cutFrom(0);
         }
     }
 
@@ -289,16 +354,8 @@ public final class Stream extends ReadyList.Item<Stream> {
         return opcode == null ? Opcode.SKIP : opcode;
     }
 
-    int msn(long seq) {
-        return msn[sendQueue.index(seq)];
-    }
-
     int recvSeq(long seq) {
         return recvSeq[sendQueue.index(seq)];
-    }
-
-    int messageSlot(long seq) {
-        return messageSlot[sendQueue.index(seq)] & 0xFFFF;
     }
 
     /**
@@ -350,16 +407,6 @@ public final class Stream extends ReadyList.Item<Stream> {
                 false);
     }
 
-    /** The unfinished request with this message number, or -1. */
-    long find(int messageNumber) {
-        for (long seq = headSeq; seq < sendSeq; seq++) {
-            if (msn(seq) == messageNumber) {
-                return seq;
-            }
-        }
-        return sendOffset > 0 && msn(sendSeq) == messageNumber ? sendSeq : -1;
-    }
-
     /**
      * A request was refused. It ends with {@code status} when all before it are finished, so that
      * outcomes come in post order; nothing from it on is sent any more.
@@ -369,7 +416,7 @@ public final class Stream extends ReadyList.Item<Stream> {
             refusedSeq = seq;
             refusedStatus = status;
             sendSeq = seq;
-            sendOffset = 0;
+            cutFrom(0);
             endIfRefused();
         }
     }
@@ -390,7 +437,7 @@ public final class Stream extends ReadyList.Item<Stream> {
         ERROR.setVolatile(this, true);
         // Whoever posted before it could see the error is seen here, and the other way round.
         VarHandle.fullFence();
-        sendOffset = 0;
+        cutFrom(0);
         for (long tail = sendQueue.tail(); headSeq < tail; headSeq++) {
             complete(headSeq, status);
             status = WcStatus.WR_FLUSH_ERROR;

@@ -7,8 +7,6 @@ import dev.metaroce.wire.AckHeader;
 import dev.metaroce.wire.ControlMessage;
 import dev.metaroce.wire.NetAddress;
 
-import java.util.Arrays;
-
 /**
  * The initiator's side of a lease while it is open: token, paths, and what the target allows. Taken
  * from a pool when a lease opens and given back when it ends. Owner: the engine thread.
@@ -40,7 +38,7 @@ final class TxLease {
     final PathState[] states;
     final PathSelector selector = new PathSelector();
     final Pacer pacer = new Pacer(PACER_BURST_BYTES);
-    private final long[] openBits = new long[1024 / Long.SIZE];
+    final OpenMessages messages = new OpenMessages();
     NetAddress peer;
     int cid;
     int epoch;
@@ -48,8 +46,13 @@ final class TxLease {
     int pathCount;
     boolean selective;
     int mtu;
-    private int openMessages;
-    private int openCount;
+
+    /** Counts the leases of its connection. */
+    int number;
+
+    private long longestBytes;
+    private long pieceBytes;
+
     private long windowBytes;
     private long inFlightBytes;
     private long rateBitsPerSecond;
@@ -88,18 +91,21 @@ final class TxLease {
         inFlightBytes = 0;
         payloadInFlightBytes = 0;
         minRttNs = 0;
-        openCount = 0;
         slotWanted = false;
         poolLoad = 0;
         // The REQUEST that was granted is the first proof of what the way carries.
         longestArrivedBytes = ControlMessage.REQUEST_BYTES;
         longLosses = 0;
-        Arrays.fill(openBits, 0);
     }
 
-    void start(int initialPsn, int payloadMtu, int messages) {
+    /**
+     * @param quotaBytes what the lease may send before it may be asked back
+     */
+    void start(int initialPsn, int payloadMtu, int openMessages, long quotaBytes) {
         mtu = payloadMtu;
-        openMessages = messages;
+        messages.reset(openMessages);
+        pieceBytes = Math.max(1, quotaBytes / mtu) * mtu;
+        longestBytes = Math.max(quotaBytes, pieceBytes);
         //= MR-5.2-4
         int fewest = Math.min(FEWEST_PACKETS, 2 * INITIAL_WINDOW_PACKETS / pathCount);
         int window = Math.max(fewest, INITIAL_WINDOW_PACKETS / pathCount);
@@ -215,25 +221,11 @@ final class TxLease {
         return true;
     }
 
-    /** True when a multi-packet message may be begun. */
-    boolean hasMessageSlot() {
-        return openCount < openMessages;
-    }
-
-    int takeMessageSlot() {
-        int word = 0;
-        while (openBits[word] == -1L) {
-            word++;
-        }
-        int bit = Long.numberOfTrailingZeros(~openBits[word]);
-        openBits[word] |= 1L << bit;
-        openCount++;
-        return word * Long.SIZE + bit;
-    }
-
-    void freeMessageSlot(int slot) {
-        openBits[slot >> 6] &= ~(1L << (slot & 63));
-        openCount--;
+    /** Bytes of the next message of a WRITE of which so much is left. */
+    long messageBytes(long left) {
+        // Whole packets, so that only the last message ends with a short one.
+        //= MR-4.2-11
+        return left <= longestBytes ? left : pieceBytes;
     }
 
     /** A RESET quotes path and PSN of our packet: a stranger would have to guess 32 bits. */

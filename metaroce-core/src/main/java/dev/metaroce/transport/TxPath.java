@@ -40,6 +40,8 @@ final class TxPath {
     private long[] seq = new long[FIRST_SLOTS];
     private long[] offset = new long[FIRST_SLOTS];
     private int[] bytes = new int[FIRST_SLOTS];
+    private int[] msn = new int[FIRST_SLOTS];
+    private short[] slot = new short[FIRST_SLOTS];
     private int[] packetBytes = new int[FIRST_SLOTS];
     private int[] sentOrder = new int[FIRST_SLOTS];
     private int[] sentTime = new int[FIRST_SLOTS];
@@ -107,16 +109,30 @@ final class TxPath {
         return lostCount;
     }
 
-    /** Assigns the next PSN to a part of a work request. */
-    int assign(Stream from, long workSeq, long msgOffset, int payloadBytes) {
+    /**
+     * Assigns the next PSN to a part of a work request.
+     *
+     * @param from where the part starts in the work request
+     * @param messageNumber MSN of the message it belongs to
+     * @param messageSlot slot of that message, {@code DataHeader.NO_SLOT} when this is all of it
+     */
+    int assign(
+            Stream owner,
+            long workSeq,
+            long from,
+            int payloadBytes,
+            int messageNumber,
+            int messageSlot) {
         if (nextPsn - una > mask) {
             grow();
         }
         int at = nextPsn & mask;
-        stream[at] = from;
+        stream[at] = owner;
         seq[at] = workSeq;
-        offset[at] = msgOffset;
+        offset[at] = from;
         bytes[at] = payloadBytes;
+        msn[at] = messageNumber;
+        slot[at] = (short) messageSlot;
         resent[at] = false;
         status[at] = ACKED;
         return nextPsn++;
@@ -129,6 +145,8 @@ final class TxPath {
         seq = twice(seq, new long[2 * slots], slots);
         offset = twice(offset, new long[2 * slots], slots);
         bytes = twice(bytes, new int[2 * slots], slots);
+        msn = twice(msn, new int[2 * slots], slots);
+        slot = twice(slot, new short[2 * slots], slots);
         packetBytes = twice(packetBytes, new int[2 * slots], slots);
         sentOrder = twice(sentOrder, new int[2 * slots], slots);
         sentTime = twice(sentTime, new int[2 * slots], slots);
@@ -202,8 +220,17 @@ final class TxPath {
         return seq[psn & mask];
     }
 
+    /** Where the payload starts in its work request. */
     long offset(int psn) {
         return offset[psn & mask];
+    }
+
+    int msn(int psn) {
+        return msn[psn & mask];
+    }
+
+    int slot(int psn) {
+        return slot[psn & mask] & 0xFFFF;
     }
 
     int bytes(int psn) {

@@ -57,6 +57,11 @@ public final class RawPacket {
         return ByteBuffer.wrap(packet).getInt(16);
     }
 
+    /** Bytes of the whole message of a DATA packet. */
+    public static long length(byte[] packet) {
+        return ByteBuffer.wrap(packet).getInt(24) & 0xFFFF_FFFFL;
+    }
+
     /** The packet with a checksum that is right for it. */
     public static byte[] seal(byte[] packet) {
         PacketMemory memory = new PacketMemory(packet.length);

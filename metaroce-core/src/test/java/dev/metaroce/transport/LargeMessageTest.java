@@ -42,7 +42,11 @@ class LargeMessageTest {
         stream.sendQueue()
                 .offer(1, Opcode.WRITE.code(), WorkQueue.SIGNALED, null, 0, LARGEST, 0, 0, 0);
         PacketMemory packet = new PacketMemory(64);
-        stream.begin(1, 0);
+        TxLease lease = new TxLease(1, NetAddress.ofIpv4(1, 1), 0);
+        lease.number = 1;
+        lease.open(NetAddress.ofIpv4(1, 1), 0, 0, 0, 1, true);
+        lease.start(0, mtu, 1, LARGEST);
+        stream.begin(lease);
         long counted = 0;
         long packets = 0;
         boolean last = false;
