@@ -139,6 +139,14 @@ public final class Engine {
         }
     }
 
+    /**
+     * The system refused to send a datagram, for want of a route for example; it is lost. Whoever
+     * tries to connect there will say so when it fails.
+     */
+    public void onUnsent(NetAddress to, String why) {
+        protocol.onUnsent(to, why);
+    }
+
     /** Handles timers that are due. */
     public void onTimeout(long nowNs) {
         device.regions().gate().enter();

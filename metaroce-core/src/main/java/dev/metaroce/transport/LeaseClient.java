@@ -571,13 +571,12 @@ final class LeaseClient {
             case IDLE -> {}
             case REQUESTED, QUEUED -> {
                 if (!c.isConnectLimited() && nowNs - c.heardNs >= limits.giveUpNs()) {
-                    String why = "no answer: is the peer running and its UDP port open?";
                     boolean asked = !c.established;
                     closer.fail(
                             nowNs,
                             c,
                             asked ? AsyncEventType.UNREACHABLE : AsyncEventType.FAILED,
-                            why);
+                            c.whySilent());
                 } else {
                     sendRequest(nowNs, c);
                 }

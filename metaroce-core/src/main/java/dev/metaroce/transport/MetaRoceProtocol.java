@@ -139,6 +139,16 @@ public final class MetaRoceProtocol {
         server.denyVersion(nowNs, m, at, source);
     }
 
+    /** The system refused to send a datagram. */
+    public void onUnsent(NetAddress to, String why) {
+        for (int i = 0; i < device.connectionSlots(); i++) {
+            TransportConnection c = device.connection(i);
+            if (c != null && !c.established && c.peer.sameHost(to)) {
+                c.unsent = why;
+            }
+        }
+    }
+
     // Time
 
     public void onTimer(long nowNs, int timer) {

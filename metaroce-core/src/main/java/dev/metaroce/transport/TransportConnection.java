@@ -74,6 +74,9 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
     /** The reasons why a context was denied so far, a bit for each code. */
     int denials;
 
+    /** Why the system did not send to the peer; empty when it did. */
+    String unsent = "";
+
     /** The peer answered the last request that it does not know the connection. */
     boolean askedInVain;
 
@@ -247,9 +250,16 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
         if (leaseState == LeaseState.QUEUED) {
             why.append(separator).append("the peer had us wait in line or has not decided");
         } else if (separator.isEmpty()) {
-            why.append("no answer: is the peer running and its UDP port open?");
+            why.append(whySilent());
         }
         return why.toString();
+    }
+
+    /** Why there may be no answer. */
+    String whySilent() {
+        return unsent.isEmpty()
+                ? "no answer: is the peer running and its UDP port open?"
+                : "no answer: cannot send there, " + unsent;
     }
 
     /** What the peer gave along when it refused; empty when that was nothing. */

@@ -162,6 +162,10 @@ public final class UdpDriver implements Driver {
             moved += packets;
             nowNs = System.nanoTime();
         }
+        Unsent unsent = port.takeUnsent();
+        if (unsent != null) {
+            engine.onUnsent(unsent.to(), unsent.why());
+        }
         return moved;
     }
 
