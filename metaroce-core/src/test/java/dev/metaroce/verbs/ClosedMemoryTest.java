@@ -20,6 +20,7 @@ import java.util.Set;
  * Case J02 in virtual time: memory goes away at any moment of a thousand WRITEs, with its region or
  * behind its back, at the side that sends or at the one that receives.
  */
+@SuppressWarnings("MustBeClosedChecker") // when arenas are closed is what this is about
 class ClosedMemoryTest {
     private static final long SECOND = 1_000_000_000L;
     private static final int WRITES = 1_000;

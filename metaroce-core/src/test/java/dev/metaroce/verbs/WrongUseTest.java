@@ -21,6 +21,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 
 /** Every public call with wrong arguments: one clear exception, and the device goes on. */
+@SuppressWarnings("MustBeClosedChecker") // a closed arena is one of the cases
 class WrongUseTest {
     private static final long SECOND = 1_000_000_000L;
     private static final byte[] NONE = {};

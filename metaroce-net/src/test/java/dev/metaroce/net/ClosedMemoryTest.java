@@ -25,6 +25,7 @@ import java.util.Set;
  * move a thousand WRITEs, again and again; no crash, no write afterwards, each WRITE ends once.
  */
 @Timeout(120)
+@SuppressWarnings("MustBeClosedChecker") // when arenas are closed is what this is about
 class ClosedMemoryTest {
     private static final long SECOND = 1_000_000_000L;
     private static final int ROUNDS = 30;
