@@ -1,5 +1,6 @@
 package dev.metaroce.transport;
 
+import dev.metaroce.event.AsyncEventType;
 import dev.metaroce.ring.CompletionRing;
 import dev.metaroce.ring.DoorbellList;
 import dev.metaroce.ring.SharedReceives;
@@ -520,6 +521,7 @@ public final class Stream extends ReadyList.Item<Stream> {
      */
     void fail(WcStatus oldest) {
         WcStatus status = error ? WcStatus.WR_FLUSH_ERROR : oldest;
+        boolean isNew = !error && !connection.isEnded();
         ERROR.setVolatile(this, true);
         // Whoever posted before it could see the error is seen here, and the other way round.
         VarHandle.fullFence();
@@ -539,6 +541,10 @@ public final class Stream extends ReadyList.Item<Stream> {
             if (settings.shared() == null) {
                 settings.receive().end();
             }
+        }
+        if (isNew) {
+            WcStatus why = spoiltSeq == NONE ? oldest : spoiltStatus;
+            connection.notices.raise(AsyncEventType.QP_FATAL, this, why.toString());
         }
     }
 
