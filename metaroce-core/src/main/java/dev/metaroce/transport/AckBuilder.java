@@ -212,7 +212,7 @@ final class AckBuilder {
                 0,
                 0,
                 CommonHeader.toTxTime(nowNs));
-        shares.refresh(nowNs);
+        shares.refreshFor(nowNs, cid);
         //= MR-2.4-2
         AckHeader.encodeLease(
                 m,

@@ -315,7 +315,7 @@ final class Completer {
         int slot = path.slot(psn);
         if (!path.hasArrived(psn)
                 && (slot == DataHeader.NO_SLOT || lease.messages.arrive(slot, path.bytes(psn)))) {
-            stream.messageArrived(path.msn(psn));
+            stream.sent.complete(path.msn(psn));
         }
     }
 

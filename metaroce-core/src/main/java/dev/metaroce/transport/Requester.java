@@ -125,6 +125,7 @@ final class Requester {
                     && batch.hasRoom(largestPacket(lease))) {
                 //= MR-4.3-2
                 int psn = path.takeLost();
+                lease.pace(nowNs, path.payloadBytes(psn));
                 boolean ask = path.lostCount() == 0 || path.state.freeWindow() == 1;
                 emit(nowNs, lease, i, psn, ask ? Flags.RETX | Flags.ACK_REQ : Flags.RETX, batch);
                 sent++;
@@ -166,12 +167,14 @@ final class Requester {
             int psn = cutPacket(lease, path, stream);
             boolean answered = path.awaitsReply(psn);
             stream = nextStream(c, lease);
+            int bytes = path.payloadBytes(psn);
+            lease.pace(nowNs, bytes);
             boolean full =
-                    path.state.freeWindow() == 1
-                            || !path.hasPsn()
-                            || lease.isFullWith(path.payloadBytes(psn));
+                    path.state.freeWindow() == 1 || !path.hasPsn() || lease.isFullWith(bytes);
             //= MR-4.2-9
             int flags = (stream == null || full) && !answered ? Flags.ACK_REQ : 0;
+            //= MR-5.6-6
+            flags |= stream != null && lease.isHeldBack(nowNs, bytes) ? Flags.MORE : 0;
             emit(nowNs, lease, choice, psn, flags, batch);
             sent++;
         }
@@ -286,9 +289,6 @@ final class Requester {
             }
         }
         path.onSent(psn, packetBytes, txTime, nowNs);
-        if (lease.rateBitsPerSecond() != Long.MAX_VALUE) {
-            lease.pacer.onSent(nowNs, path.payloadBytes(psn), lease.rateBitsPerSecond());
-        }
     }
 
     private void emitSkip(
@@ -333,7 +333,7 @@ final class Requester {
         boolean whole = slot == DataHeader.NO_SLOT;
         long start = whole ? offset : lease.messages.start(slot);
         long length = whole ? part : lease.messages.length(slot);
-        Opcode opcode = stream.wireOpcode(seq, start + length);
+        Opcode opcode = stream.opcode(seq);
         boolean last = offset + part == start + length;
         boolean imm = last && opcode.carriesImmediate();
         int header = DataHeader.headerBytes(opcode, imm);

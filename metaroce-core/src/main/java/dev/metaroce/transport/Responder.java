@@ -209,7 +209,7 @@ final class Responder {
         int slot = DataHeader.slot(m, at);
         //= MR-2.3-11, MR-4.2-2
         if (payload > device.limits.payloadMtu()
-                || !s.isOpenMessage(DataHeader.msn(m, at))
+                || !s.received.isOpen(DataHeader.msn(m, at))
                 || (slot != DataHeader.NO_SLOT && !contexts.isMessageSlot(slot))) {
             return Verdict.INVALID;
         }
@@ -290,7 +290,11 @@ final class Responder {
             countMessage(cid, s, m, at, payload);
         }
         boolean ceEdge = contexts.notePathCe(cid, path, ce);
-        boolean asked = (CommonHeader.flags(m, at) & Flags.ACK_REQ) != 0;
+        int flags = CommonHeader.flags(m, at);
+        if ((flags & Flags.RETX) == 0) {
+            contexts.note(cid, RxContexts.WANTS_MORE, (flags & Flags.MORE) != 0);
+        }
+        boolean asked = (flags & Flags.ACK_REQ) != 0;
         long unacked = contexts.addPayload(cid, payload);
         //= MR-4.2-5
         if (asked || ceEdge || holeBefore || ahead > 0 || unacked >= device.limits.ackBytes()) {
@@ -336,7 +340,7 @@ final class Responder {
         //= MR-4.2-4
         boolean ended = s.messageDone(msn);
         while (!ended && pulls.executeDeferred(s)) {
-            ended = s.messageDone(s.turnMsn());
+            ended = s.messageDone(s.received.oldest());
         }
         if (ended) {
             endOwnWork(cid, s);

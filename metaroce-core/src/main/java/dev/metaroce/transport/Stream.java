@@ -6,7 +6,6 @@ import dev.metaroce.ring.SharedReceives;
 import dev.metaroce.ring.WcOpcode;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.ring.WorkQueue;
-import dev.metaroce.util.WindowBitmap;
 import dev.metaroce.wire.DataHeader;
 import dev.metaroce.wire.Opcode;
 
@@ -23,9 +22,6 @@ import java.lang.invoke.VarHandle;
  * <p>Applications touch the two work queues and the bell; all else belongs to the engine thread.
  */
 public final class Stream extends ReadyList.Item<Stream> {
-    /** Messages of one stream that may be unfinished at once: what the target's bitmap spans. */
-    static final int MESSAGE_WINDOW = WindowBitmap.BITS;
-
     private static final long NONE = -1;
     private static final byte OPEN = 0;
     private static final byte SENT = 1;
@@ -68,10 +64,9 @@ public final class Stream extends ReadyList.Item<Stream> {
     private WcStatus refusedStatus = WcStatus.SUCCESS;
     private int nextMsn;
 
-    /** The oldest message that is not known to have arrived whole, and which after it are. */
-    private int missingMsn;
+    /** As initiator: the messages that are known to have arrived whole. */
+    final MessageWindow sent = new MessageWindow();
 
-    private final long[] arrivedMsn = new long[WindowBitmap.WORDS];
     private int nextRecvSeq;
     private int txLease;
 
@@ -104,8 +99,10 @@ public final class Stream extends ReadyList.Item<Stream> {
 
     // Target
     private int rxLease;
-    private int rxNextMsn;
-    private final long[] rxDone = new long[WindowBitmap.WORDS];
+
+    /** As target: the messages that are complete. */
+    final MessageWindow received = new MessageWindow();
+
     private long rxHead;
     private long rxBase;
     private long spoiltSeq = NONE;
@@ -229,8 +226,7 @@ public final class Stream extends ReadyList.Item<Stream> {
         if (txLease != lease) {
             txLease = lease;
             nextMsn = 0;
-            missingMsn = 0;
-            WindowBitmap.clear(arrivedMsn, 0);
+            sent.reset();
             nextRecvSeq = 0;
         }
     }
@@ -250,7 +246,7 @@ public final class Stream extends ReadyList.Item<Stream> {
         //= MR-4.2-3
         return newMessages
                 && sendSeq < end()
-                && (txLease != lease.number || nextMsn - missingMsn < MESSAGE_WINDOW)
+                && (txLease != lease.number || sent.ahead(nextMsn) < MessageWindow.SIZE)
                 && (lease.messages.hasRoom() || !needsSlot(lease))
                 && !isFencedOff();
     }
@@ -278,7 +274,7 @@ public final class Stream extends ReadyList.Item<Stream> {
         long bytes = -sendOffset;
         for (long seq = sendSeq; hasUnsent() && seq < end(); seq++) {
             bytes += sendQueue.length(seq);
-            if (bytes >= most || seq - sendSeq == MESSAGE_WINDOW) {
+            if (bytes >= most || seq - sendSeq == MessageWindow.SIZE) {
                 return most;
             }
         }
@@ -313,7 +309,8 @@ public final class Stream extends ReadyList.Item<Stream> {
     /** Bytes of the message that comes next: a WRITE or READ longer than the quota is several. */
     long nextMessageBytes(TxLease lease) {
         long left = sendQueue.length(sendSeq) - sendOffset;
-        return opcode(sendSeq).hasReth() ? lease.messageBytes(left) : left;
+        //= MR-4.2-12
+        return opcode(sendSeq).consumesReceive() ? left : lease.messageBytes(left);
     }
 
     /** Bytes left of the message that was begun. */
@@ -347,14 +344,7 @@ public final class Stream extends ReadyList.Item<Stream> {
                 needsSlot(lease) ? lease.messages.open(sendOffset, length) : DataHeader.NO_SLOT;
         //= MR-4.2-1
         nextMsn++;
-        recvSeq[at] = wireOpcode(sendSeq, messageEnd).consumesReceive() ? nextRecvSeq++ : 0;
-    }
-
-    /** The operation of a message that ends at {@code end} of its work request. */
-    Opcode wireOpcode(long seq, long end) {
-        Opcode opcode = opcode(seq);
-        //= MR-4.2-12
-        return opcode == Opcode.WRITE_IMM && end < sendQueue.length(seq) ? Opcode.WRITE : opcode;
+        recvSeq[at] = opcode(sendSeq).consumesReceive() ? nextRecvSeq++ : 0;
     }
 
     /** One packet of {@code bytes} was cut; returns true when it was the last of its request. */
@@ -380,7 +370,7 @@ public final class Stream extends ReadyList.Item<Stream> {
         int at = sendQueue.index(sendSeq);
         pendingPackets[at] = 0;
         nextRecvSeq += opcode(sendSeq).consumesReceive() ? 1 : 0;
-        messageArrived(nextMsn++);
+        sent.complete(nextMsn++);
         progress[at] = DONE;
         sendSeq++;
         completeFinished();
@@ -391,21 +381,6 @@ public final class Stream extends ReadyList.Item<Stream> {
         sendOffset = offset;
         messageStart = offset;
         messageEnd = offset;
-    }
-
-    /** All packets of a message are known to have arrived. */
-    void messageArrived(int messageNumber) {
-        int ahead = messageNumber - missingMsn;
-        if (ahead > 0) {
-            WindowBitmap.set(arrivedMsn, 0, ahead - 1);
-        } else {
-            missingMsn += WindowBitmap.advance(arrivedMsn, 0);
-        }
-    }
-
-    /** True when the target is known to have every message before this one. */
-    boolean hasTurn(int messageNumber) {
-        return messageNumber - missingMsn <= 0;
     }
 
     /** True when every request on the way is a READ, or a WRITE without immediate. */
@@ -592,29 +567,11 @@ public final class Stream extends ReadyList.Item<Stream> {
     void enterRxLease(int lease) {
         if (rxLease != lease) {
             rxLease = lease;
-            rxNextMsn = 0;
-            WindowBitmap.clear(rxDone, 0);
+            received.reset();
             spoiltSeq = NONE;
             //= MR-4.2-6
             rxBase = rxHead;
         }
-    }
-
-    /** True when the message number is one the initiator may use now and is not finished. */
-    boolean isOpenMessage(int messageNumber) {
-        int ahead = messageNumber - rxNextMsn;
-        return ahead == 0
-                || (ahead > 0 && ahead < MESSAGE_WINDOW && !WindowBitmap.get(rxDone, 0, ahead - 1));
-    }
-
-    /** The oldest message that is not complete: READs and atomics of it are executed now. */
-    int turnMsn() {
-        return rxNextMsn;
-    }
-
-    /** How far this message is ahead of the oldest that is not complete: 0 has its turn now. */
-    int aheadOfTurn(int messageNumber) {
-        return messageNumber - rxNextMsn;
     }
 
     /**
@@ -625,7 +582,7 @@ public final class Stream extends ReadyList.Item<Stream> {
         long seq = rxBase + Integer.toUnsignedLong(wireNumber);
         SharedReceives shared = settings.shared();
         //= MR-4.9-9, MR-4.9-11
-        if (shared != null && seq - rxHead < MESSAGE_WINDOW) {
+        if (shared != null && seq - rxHead < MessageWindow.SIZE) {
             takeThrough(seq, shared);
         }
         return seq >= rxHead && seq < receiveQueue.tail() ? seq : -1;
@@ -651,14 +608,11 @@ public final class Stream extends ReadyList.Item<Stream> {
      * ended with that, as {@link #receiveSpoilt} says.
      */
     boolean messageDone(int messageNumber) {
-        int ahead = messageNumber - rxNextMsn;
-        if (ahead > 0) {
-            WindowBitmap.set(rxDone, 0, ahead - 1);
+        if (!received.complete(messageNumber)) {
             return false;
         }
-        rxNextMsn += WindowBitmap.advance(rxDone, 0);
         long tail = receiveQueue.tail();
-        while (rxHead < tail && filled.isReportable(rxHead, rxNextMsn)) {
+        while (rxHead < tail && filled.isReportable(rxHead, received.oldest())) {
             filled.report(rxHead, receiveRing);
             rxHead++;
         }
@@ -680,7 +634,7 @@ public final class Stream extends ReadyList.Item<Stream> {
 
     private boolean endIfSpoilt() {
         //= MR-4.1-3
-        if (error || spoiltSeq == NONE || rxNextMsn != spoiltMsn) {
+        if (error || spoiltSeq == NONE || received.oldest() != spoiltMsn) {
             return false;
         }
         //= MR-4.9-12

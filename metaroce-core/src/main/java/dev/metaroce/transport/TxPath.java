@@ -453,7 +453,7 @@ final class TxPath {
         return status[at] == IN_FLIGHT
                 && pull[at] != 0
                 && asking != null
-                && asking.hasTurn(msn[at]);
+                && asking.sent.ahead(msn[at]) <= 0;
     }
 
     /** A packet in flight will not arrive. */
@@ -462,6 +462,14 @@ final class TxPath {
         if (status[at] == IN_FLIGHT) {
             leaveNetwork(at);
             toLost(at);
+        }
+    }
+
+    /** The oldest packet, when its reply is overdue, is sent again: it asks better than a probe. */
+    void askAgain() {
+        //= MR-4.6-17
+        if (una != nextPsn && isAskedInTurn(una & mask)) {
+            markLost(una);
         }
     }
 

@@ -155,6 +155,7 @@ class WrongCommandLineTest {
                 "sim --profile X                 | --profile             | S or M",
                 "sim --mtu 1000                  | --mtu                 | 64",
                 "sim --contexts 257              | --contexts            | 1..256",
+                "sim --short-slots 256           | --short-slots         | 0..255",
                 "sim --policy drop               | --policy              | queue, preempt, deny",
                 "sim --ecn 9,5,1                 | --ecn                 | KMIN",
                 "sim --buffer 1                  | --buffer              | 1024..",
@@ -180,6 +181,11 @@ class WrongCommandLineTest {
                 "sim --seeds 2 --flows f         | --flows               | --seeds",
                 "sim --flows no/such/file        | no/such/file          | another file",
                 "sim --json no/such/file         | no/such/file          | another file",
+                "study leases --contexts 257     | --contexts            | 1..256",
+                "study leases --policy drop      | --policy              | queue, deny",
+                "study leases --size 0           | --size                | 1 byte",
+                "study leases --size 1 --backlog 1G | --backlog          | 20000000 messages",
+                "study leases --csv no/such/file | no/such/file          | another file",
             })
     void isRefusedBySimLikewise(String arguments, String names, String advises) {
         isRefusedWithOneLine(arguments, names, advises);
