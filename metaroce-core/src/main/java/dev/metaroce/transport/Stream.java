@@ -427,6 +427,13 @@ public final class Stream extends ReadyList.Item<Stream> {
         return recvSeq[sendQueue.index(seq)];
     }
 
+    /** The target took a packet of this request; true when the stream had waited for that. */
+    boolean endsWait(long seq) {
+        boolean waited = notReadyCount > 0 && seq == notReadySeq;
+        notReadyCount = waited ? 0 : notReadyCount;
+        return waited;
+    }
+
     /**
      * One packet of request {@code seq} was acknowledged; true when the request is now finished.
      */
@@ -435,9 +442,6 @@ public final class Stream extends ReadyList.Item<Stream> {
             return false;
         }
         int at = sendQueue.index(seq);
-        if (seq == notReadySeq) {
-            notReadyCount = 0;
-        }
         if (--pendingPackets[at] > 0 || progress[at] != SENT) {
             return false;
         }
