@@ -17,6 +17,12 @@ final class SwarmPlan {
     private static final long MS = 1_000_000;
     private static final long PS_PER_NS = 1_000;
     private static final long PATIENT_NS = 20_000 * MS;
+    private static final ExhaustionPolicy[] POLICIES = {
+        ExhaustionPolicy.QUEUE,
+        ExhaustionPolicy.QUEUE,
+        ExhaustionPolicy.PREEMPT,
+        ExhaustionPolicy.DENY
+    };
     private static final int MAX_STREAMS = 200;
     private static final long MEMORY_BYTES = 4 << 20;
 
@@ -67,7 +73,7 @@ final class SwarmPlan {
 
     // Devices
     final boolean smallPools;
-    final boolean denies;
+    final ExhaustionPolicy policy;
     final long busyPs;
     final long packetLifetimeNs;
     private final Rng limits;
@@ -79,7 +85,7 @@ final class SwarmPlan {
         profile = rng.chance(0.3) ? Profile.S : Profile.M;
         mtu = (int) pick(rng, 256, 512, 1024, 1408, 4096, 4096, 8896);
         smallPools = rng.chance(0.6);
-        denies = rng.chance(0.25);
+        policy = POLICIES[rng.nextInt(POLICIES.length)];
         busyPs = rng.chance(0.7) ? 0 : PS_PER_NS * pick(rng, US, 20 * US);
         limits = root.fork("limits");
         network = new SwarmNetwork(root.fork("network"), mtu);
@@ -218,7 +224,9 @@ final class SwarmPlan {
                         .contexts(smallPools ? 1 + rng.nextInt(8) : 1 + rng.nextInt(256))
                         .maxWaiters(shortLine ? 2 : 64)
                         .maxWaitersPerPeer(rng.chance(0.2) ? 1 : 2)
-                        .policy(denies ? ExhaustionPolicy.DENY : ExhaustionPolicy.QUEUE)
+                        .policy(policy)
+                        .shortSlots((int) pick(rng, 0, 1, 8))
+                        .shortDemandBytes(pick(rng, 1_024, 65_536))
                         .quotaBytes(pick(rng, 2_000, 20_000, 1 << 20))
                         .quotaTimeNs(pick(rng, 50 * US, MS))
                         .packetLifetimeNs(packetLifetimeNs)
@@ -235,7 +243,9 @@ final class SwarmPlan {
         if (peersVanish()) {
             builder.silenceNs(500 * MS);
         }
+        builder.earlyData(rng.chance(0.8));
         // Who has no place in line may be refused for long.
+        boolean denies = policy == ExhaustionPolicy.DENY;
         builder.giveUpNs(denies || smallPools ? PATIENT_NS : 4_000 * MS);
         return builder.build();
     }
@@ -276,7 +286,7 @@ final class SwarmPlan {
                         profile,
                         mtu,
                         smallPools ? "few contexts" : "many contexts",
-                        denies ? "DENY" : "QUEUE",
+                        policy,
                         busyPs / PS_PER_NS,
                         packetLifetimeNs / US,
                         pattern,
