@@ -71,7 +71,17 @@ final class ReceiverShares {
         }
     }
 
-    void refresh(long nowNs) {
+    /** A lease is about to be answered. */
+    void refreshFor(long nowNs, int cid) {
+        if (givesHints && wanted[cid] != UNLIMITED && contexts.has(cid, RxContexts.WANTS_MORE)) {
+            // It must not learn so only with its next packet, which may be far away.
+            wanted[cid] = UNLIMITED;
+            fresh = false;
+        }
+        refresh(nowNs);
+    }
+
+    private void refresh(long nowNs) {
         long elapsedNs = nowNs - refreshedNs;
         boolean wholePeriod = elapsedNs >= PERIOD_NS;
         if (fresh && !wholePeriod) {
@@ -105,9 +115,7 @@ final class ReceiverShares {
             long bytes = contexts.payloadBytes(cid) - lastBytes[cid];
             lastBytes[cid] = contexts.payloadBytes(cid);
             long rate = (long) (bytes * 8e9 / elapsedNs);
-            int hint = contexts.rateHint(cid);
-            boolean uses = hint == AckHeader.RATE_NONE || rate > hint * 1_000_000L / 10 * 9;
-            wanted[cid] = uses ? UNLIMITED : rate + 1;
+            wanted[cid] = contexts.has(cid, RxContexts.WANTS_MORE) ? UNLIMITED : rate + 1;
         }
     }
 

@@ -54,6 +54,9 @@ final class RxContexts {
     /** Flag: the holder repeated itself or asked, so answers may be lost on their route. */
     static final int ANSWERS_MISSED = 32;
 
+    /** Flag: the holder has more to send than its hint lets it. */
+    static final int WANTS_MORE = 64;
+
     private static final int BITMAP = 2;
     private static final int ATOMIC_WORDS = 2;
     private static final int COARSE_SHIFT = 12;
@@ -327,6 +330,14 @@ final class RxContexts {
 
     void set(int cid, int flag) {
         rows[cid][4] |= flag;
+    }
+
+    void note(int cid, int flag, boolean is) {
+        if (is) {
+            set(cid, flag);
+        } else {
+            unset(cid, flag);
+        }
     }
 
     void unset(int cid, int flag) {

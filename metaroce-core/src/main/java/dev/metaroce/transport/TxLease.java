@@ -195,6 +195,19 @@ final class TxLease {
         return payloadInFlightBytes + bytes >= hintWindowBytes;
     }
 
+    /** A packet with so much payload goes now, and takes its time of the hint. */
+    void pace(long nowNs, int bytes) {
+        if (rateBitsPerSecond != Long.MAX_VALUE) {
+            pacer.onSent(nowNs, bytes, rateBitsPerSecond);
+        }
+    }
+
+    /** True when the hint keeps back whatever follows a packet of so many bytes. */
+    boolean isHeldBack(long nowNs, int bytes) {
+        return rateBitsPerSecond != Long.MAX_VALUE
+                && (pacer.nextSendNs(nowNs) - nowNs > 0 || isFullWith(bytes));
+    }
+
     void onSent(int bytes) {
         payloadInFlightBytes += bytes;
         inFlightBytes += costBytes(bytes);

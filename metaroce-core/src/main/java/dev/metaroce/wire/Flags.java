@@ -17,7 +17,7 @@ public final class Flags {
     /** The operation waits for earlier reads and atomics of its stream. */
     public static final int FENCE = 0x08;
 
-    /** The sender has more to send under this lease. */
+    /** The sender has more to send under this lease, and its hint keeps it back. */
     public static final int MORE = 0x04;
 
     private Flags() {}

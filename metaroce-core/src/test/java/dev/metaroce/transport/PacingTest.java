@@ -7,6 +7,7 @@ import dev.metaroce.testing.Profiles;
 import dev.metaroce.testing.RawPacket;
 import dev.metaroce.util.Rng;
 import dev.metaroce.wire.AckHeader;
+import dev.metaroce.wire.Flags;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.Profile;
 
@@ -57,6 +58,37 @@ class PacingTest {
         lease.open(peer, 0, 0, 0, 1, true);
 
         assertThat(lease.pacer.nextSendNs(0)).isZero();
+    }
+
+    //= MR-5.6-6
+    @Test
+    void whatTheHintKeepsBackIsAnnouncedAndNothingElse() {
+        DeviceLimits limits =
+                DeviceLimits.defaults().toBuilder()
+                        .maxPaths(1)
+                        .payloadMtu(1024)
+                        .inboundRateBitsPerSecond(50_000_000)
+                        .build();
+        Pair pair = new Pair(1, limits, 1, 1 << 20).connect();
+        List<Boolean> more = new ArrayList<>();
+        pair.lab.addFault(
+                packet -> {
+                    if (RawPacket.isData(packet.bytes)) {
+                        more.add((RawPacket.flags(packet.bytes) & Flags.MORE) != 0);
+                    }
+                    return 1;
+                });
+        pair.write(0, 1, 0, 1024);
+        pair.expectSends(1, SECOND);
+        assertThat(more).as("nothing is behind the only packet").containsExactly(false);
+
+        more.clear();
+        pair.write(0, 2, 0, 64 << 10);
+        pair.expectSends(2, SECOND);
+        // Four round trips at this hint are less than a packet.
+        assertThat(more).hasSize(64);
+        assertThat(more.subList(0, 63)).doesNotContain(false);
+        assertThat(more.getLast()).as("nothing is behind the last one").isFalse();
     }
 
     /** Over any time, no more than the rate, the burst and one packet. */

@@ -9,6 +9,7 @@ import dev.metaroce.tools.info.DevInfoCommand;
 import dev.metaroce.tools.perf.PerfCommand;
 import dev.metaroce.tools.relay.RelayCommand;
 import dev.metaroce.tools.sim.SimCommand;
+import dev.metaroce.tools.study.StudyCommand;
 import dev.metaroce.tools.swarm.SwarmCommand;
 
 import picocli.CommandLine;
@@ -29,6 +30,7 @@ import picocli.CommandLine.Spec;
             DevInfoCommand.class,
             RelayCommand.class,
             SimCommand.class,
+            StudyCommand.class,
             SwarmCommand.class,
             ExampleCommand.class,
             DemoReceiverCommand.class

@@ -181,6 +181,11 @@ class WrongCommandLineTest {
                 "sim --seeds 2 --flows f         | --flows               | --seeds",
                 "sim --flows no/such/file        | no/such/file          | another file",
                 "sim --json no/such/file         | no/such/file          | another file",
+                "study leases --contexts 257     | --contexts            | 1..256",
+                "study leases --policy drop      | --policy              | queue, deny",
+                "study leases --size 0           | --size                | 1 byte",
+                "study leases --size 1 --backlog 1G | --backlog          | 20000000 messages",
+                "study leases --csv no/such/file | no/such/file          | another file",
             })
     void isRefusedBySimLikewise(String arguments, String names, String advises) {
         isRefusedWithOneLine(arguments, names, advises);

@@ -9,6 +9,7 @@ import dev.metaroce.sim.run.SimConfig;
 import dev.metaroce.transport.DeviceLimits;
 
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestReporter;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -108,6 +109,28 @@ class CongestionCasesTest {
             assertThat(share).as("part of sender " + sender).isBetween(0.75 / 4, 1.25 / 4);
         }
         assertThat((net.port(9).txBytes() - receivedBefore) / line).isGreaterThan(0.9);
+    }
+
+    /**
+     * Beside a busy flow another sends a little now and then, so that its hint becomes small; what
+     * is measured of one that may send no more must not be taken for what it wants.
+     */
+    @Test
+    @DisplayName("G02: a flow that becomes busy gets its share at once")
+    void g02AFlowThatBecomesBusyGetsItsShare() {
+        Net net = new Net(1, Net.star(3, 1, Net.RATE, Net.US), Net.limits().build());
+        net.simulation.addFlow(0, 2, 1L << 31, 0);
+        for (int i = 0; i < 205; i++) {
+            net.simulation.addFlow(1, 2, 64, i * 100 * Net.US);
+        }
+        // In the middle of a period of measuring; 64 KiB go at once.
+        long startPs = 20 * Net.MS + 500 * Net.US;
+        int burst = net.simulation.addFlow(1, 2, 8 << 20, startPs);
+        net.runUntil(startPs + 3 * Net.MS);
+
+        assertThat(net.flows.isOpen(burst)).isFalse();
+        double halfRatePs = 2 * Net.wirePs(Net.wireBytes(8 << 20));
+        assertThat(net.durationPs(burst) / halfRatePs).isLessThan(1.3);
     }
 
     @ParameterizedTest

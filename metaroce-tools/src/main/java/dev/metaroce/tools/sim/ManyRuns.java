@@ -2,6 +2,7 @@ package dev.metaroce.tools.sim;
 
 import dev.metaroce.sim.run.Simulation;
 import dev.metaroce.sim.run.Summary;
+import dev.metaroce.tools.cli.Output;
 import dev.metaroce.tools.cli.Terminal;
 import dev.metaroce.tools.cli.ToolException;
 
@@ -21,7 +22,7 @@ import java.util.function.Supplier;
 
 /** Several simulations, as many at a time as there are threads; told in their order. */
 final class ManyRuns {
-    private final SimOutput output;
+    private final Output output;
     private final RunOptions options;
     private final BooleanSupplier mayGoOn;
     private final Table table;
@@ -34,7 +35,7 @@ final class ManyRuns {
         String line(SimResult result);
     }
 
-    ManyRuns(SimOutput output, RunOptions options, BooleanSupplier mayGoOn, Table table) {
+    ManyRuns(Output output, RunOptions options, BooleanSupplier mayGoOn, Table table) {
         this.output = output;
         this.options = options;
         this.mayGoOn = mayGoOn;

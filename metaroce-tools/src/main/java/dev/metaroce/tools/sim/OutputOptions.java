@@ -11,8 +11,6 @@ import java.nio.file.Path;
 
 /** What is written beside the summary, and where to. */
 final class OutputOptions {
-    private static final String STANDARD_OUTPUT = "-";
-
     @Option(
             names = "--json",
             paramLabel = "FILE",
@@ -55,10 +53,6 @@ final class OutputOptions {
             converter = SeriesCount.class,
             description = "Of how many flows, from the first on, 0..100000 (16).")
     int seriesFlows = 16;
-
-    boolean isJsonOnly() {
-        return json != null && json.toString().equals(STANDARD_OUTPUT);
-    }
 
     long intervalPs() {
         return intervalPs == null ? 10_000_000 : intervalPs;

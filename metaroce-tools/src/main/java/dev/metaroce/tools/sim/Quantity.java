@@ -13,7 +13,7 @@ import picocli.CommandLine.TypeConversionException;
 import java.util.function.Function;
 
 /** Converters of values with the parsers that files of the simulator use too. */
-abstract class Quantity<T> implements ITypeConverter<T> {
+public abstract class Quantity<T> implements ITypeConverter<T> {
     private final Function<String, T> parser;
 
     private Quantity(Function<String, T> parser) {
@@ -30,22 +30,22 @@ abstract class Quantity<T> implements ITypeConverter<T> {
     }
 
     /** Bits per second. */
-    static final class Rate extends Quantity<Long> {
-        Rate() {
+    public static final class Rate extends Quantity<Long> {
+        public Rate() {
             super(Quantities::bitsPerSecond);
         }
     }
 
     /** Picoseconds. */
-    static final class Delay extends Quantity<Long> {
-        Delay() {
+    public static final class Delay extends Quantity<Long> {
+        public Delay() {
             super(Quantities::delayPs);
         }
     }
 
     /** Bytes. */
-    static final class Size extends Quantity<Long> {
-        Size() {
+    public static final class Size extends Quantity<Long> {
+        public Size() {
             super(Quantities::bytes);
         }
     }

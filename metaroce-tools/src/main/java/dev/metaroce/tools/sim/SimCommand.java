@@ -6,6 +6,7 @@ import dev.metaroce.sim.run.Simulation;
 import dev.metaroce.tools.cli.Interruption;
 import dev.metaroce.tools.cli.Json;
 import dev.metaroce.tools.cli.JsonReporter;
+import dev.metaroce.tools.cli.Output;
 import dev.metaroce.tools.cli.ToolException;
 
 import picocli.CommandLine.ArgGroup;
@@ -72,7 +73,7 @@ public final class SimCommand implements Callable<Integer>, JsonReporter {
 
     @Override
     public boolean json() {
-        return output.isJsonOnly();
+        return Output.isStandardOutput(output.json);
     }
 
     @Override
@@ -91,7 +92,7 @@ public final class SimCommand implements Callable<Integer>, JsonReporter {
         faults.check();
         runs.check();
         output.check(runs);
-        SimOutput to = new SimOutput(spec, output);
+        Output to = new Output(spec, output.json);
         try (Interruption interruption =
                 Interruption.bySignal(SimCommand::sayLate, REPORT_SECONDS)) {
             BooleanSupplier mayGoOn = () -> !interruption.isAsked();
@@ -116,13 +117,13 @@ public final class SimCommand implements Callable<Integer>, JsonReporter {
         return new Scenario.Equipment(transport, switches, nics, faults);
     }
 
-    private int one(SimOutput to, BooleanSupplier mayGoOn) {
+    private int one(Output to, BooleanSupplier mayGoOn) {
         try (SimRun run = new SimRun(output)) {
             return one(run, to, mayGoOn);
         }
     }
 
-    private int one(SimRun run, SimOutput to, BooleanSupplier mayGoOn) {
+    private int one(SimRun run, Output to, BooleanSupplier mayGoOn) {
         long startNs = System.nanoTime();
         Scenario scenario = scenario();
         MemoryNeed need = MemoryNeed.measure(scenario.config(runs.seed));
@@ -148,7 +149,7 @@ public final class SimCommand implements Callable<Integer>, JsonReporter {
         return to.end(document, result.error());
     }
 
-    private int seeds(int count, SimOutput to, BooleanSupplier mayGoOn) {
+    private int seeds(int count, Output to, BooleanSupplier mayGoOn) {
         Scenario scenario = scenario();
         MemoryNeed.measure(scenario.config(runs.seed))
                 .check(scenario.topology(), Math.min(count, runs.threads));
@@ -162,7 +163,7 @@ public final class SimCommand implements Callable<Integer>, JsonReporter {
         return to.end(document, many.run(simulations, document));
     }
 
-    private int sweep(List<Integer> counts, SimOutput to, BooleanSupplier mayGoOn) {
+    private int sweep(List<Integer> counts, Output to, BooleanSupplier mayGoOn) {
         if (transport.connections == null) {
             transport.connections = Connections.CLOSE;
         }

@@ -8,6 +8,7 @@ import dev.metaroce.sim.run.Series;
 import dev.metaroce.sim.run.Simulation;
 import dev.metaroce.sim.run.Summary;
 import dev.metaroce.tools.cli.Choice;
+import dev.metaroce.tools.cli.CsvFile;
 
 import org.jspecify.annotations.Nullable;
 

@@ -1,9 +1,4 @@
-package dev.metaroce.tools.sim;
-
-import dev.metaroce.tools.cli.ExitCode;
-import dev.metaroce.tools.cli.Json;
-import dev.metaroce.tools.cli.Terminal;
-import dev.metaroce.tools.cli.ToolException;
+package dev.metaroce.tools.cli;
 
 import org.jspecify.annotations.Nullable;
 
@@ -16,24 +11,36 @@ import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** Where the results of {@code metaroce sim} go. */
-final class SimOutput {
+/**
+ * Where the results of a simulating command go: a table for people, a document by {@code --json}.
+ */
+public final class Output {
+    private static final String STANDARD_OUTPUT = "-";
+
     private final CommandSpec spec;
-    private final OutputOptions options;
+    private final @Nullable Path json;
 
     /** For people; null when standard output is for a document. */
-    final @Nullable Terminal out;
+    public final @Nullable Terminal out;
 
-    SimOutput(CommandSpec spec, OutputOptions options) {
+    /**
+     * @param json the file of {@code --json}, or "-" for standard output; null for no document
+     */
+    public Output(CommandSpec spec, @Nullable Path json) {
         this.spec = spec;
-        this.options = options;
-        out = options.isJsonOnly() ? null : Terminal.of(spec.commandLine().getOut());
-        if (out != null && options.json != null) {
-            write(options.json, ""); // a wrong name is told in time
+        this.json = json;
+        out = isStandardOutput(json) ? null : Terminal.of(spec.commandLine().getOut());
+        if (out != null && json != null) {
+            write(json, ""); // a wrong name is told in time
         }
     }
 
-    PrintWriter err() {
+    /** True for the name that stands for standard output. */
+    public static boolean isStandardOutput(@Nullable Path json) {
+        return json != null && json.toString().equals(STANDARD_OUTPUT);
+    }
+
+    public PrintWriter err() {
         return spec.commandLine().getErr();
     }
 
@@ -43,7 +50,7 @@ final class SimOutput {
      * @param error one line; empty when all went well
      * @return the exit code
      */
-    int end(ObjectNode document, String error) {
+    public int end(ObjectNode document, String error) {
         int exitCode = error.isEmpty() ? ExitCode.OK : ExitCode.FAILED;
         if (error.isEmpty()) {
             document.putNull("error");
@@ -59,13 +66,13 @@ final class SimOutput {
     }
 
     /** One line on standard error. */
-    void warn(String text) {
+    public void warn(String text) {
         err().println(spec.qualifiedName() + ": " + text);
         err().flush();
     }
 
     private void write(ObjectNode document) {
-        Path path = options.json;
+        Path path = json;
         if (path == null) {
             return;
         }

@@ -1,6 +1,4 @@
-package dev.metaroce.tools.sim;
-
-import dev.metaroce.tools.cli.ToolException;
+package dev.metaroce.tools.cli;
 
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -9,7 +7,7 @@ import java.nio.file.Path;
 import java.util.Locale;
 
 /** A CSV file of an option; opened before the run, so that a wrong name is told in time. */
-final class CsvFile implements AutoCloseable {
+public final class CsvFile implements AutoCloseable {
     private final String option;
     private final Path path;
     private final PrintWriter out;
@@ -20,7 +18,7 @@ final class CsvFile implements AutoCloseable {
         this.out = out;
     }
 
-    static CsvFile open(String option, Path path, String header) {
+    public static CsvFile open(String option, Path path, String header) {
         try {
             PrintWriter out = new PrintWriter(Files.newBufferedWriter(path));
             out.println(header);
@@ -33,7 +31,7 @@ final class CsvFile implements AutoCloseable {
     }
 
     /** Adds a line of values. */
-    void line(Object... values) {
+    public void line(Object... values) {
         for (int i = 0; i < values.length; i++) {
             out.print(i == 0 ? "" : ",");
             out.print(text(values[i]));
