@@ -312,13 +312,14 @@ final class Completer {
     private static void arrived(TxLease lease, Stream stream, TxPath path, int psn) {
         int slot = path.slot(psn);
         if (!path.hasArrived(psn)
-                && (slot == DataHeader.NO_SLOT
-                        || lease.messages.arrive(slot, path.bytes(psn)))) {
+                && (slot == DataHeader.NO_SLOT || lease.messages.arrive(slot, path.bytes(psn)))) {
             stream.messageArrived(path.msn(psn));
         }
     }
 
-    /** A packet is done with: when it was the last one of its message, there is room for another. */
+    /**
+     * A packet is done with: when it was the last one of its message, there is room for another.
+     */
     private void finished(
             TransportConnection c, TxLease lease, Stream stream, TxPath path, int psn) {
         int slot = path.slot(psn);

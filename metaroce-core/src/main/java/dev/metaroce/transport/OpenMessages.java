@@ -5,8 +5,8 @@ import java.util.Arrays;
 /**
  * The messages of several packets, and the atomic operations, that an initiator has on the way in
  * one lease: which part of their work request they are, how much of them is not known to have
- * arrived, and how much is not acknowledged. Named by their slots, as
- * on the wire. Memory comes with the messages that were open at once.
+ * arrived, and how much is not acknowledged. Named by their slots, as on the wire. Memory comes
+ * with the messages that were open at once.
  *
  * <p>Owner: the engine thread.
  */
@@ -82,7 +82,9 @@ final class OpenMessages {
         return missing[slot] <= 0;
     }
 
-    /** One packet is done with; true when it was the last one that was not, and the slot is free. */
+    /**
+     * One packet is done with; true when it was the last one that was not, and the slot is free.
+     */
     boolean acknowledge(int slot, int bytes) {
         left[slot] -= bytes;
         if (left[slot] > 0) {

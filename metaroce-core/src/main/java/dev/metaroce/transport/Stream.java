@@ -352,9 +352,7 @@ public final class Stream extends ReadyList.Item<Stream> {
         long length = nextMessageBytes(lease);
         messageEnd = sendOffset + length;
         messageSlot =
-                needsSlot(lease)
-                        ? lease.messages.open(sendOffset, length)
-                        : DataHeader.NO_SLOT;
+                needsSlot(lease) ? lease.messages.open(sendOffset, length) : DataHeader.NO_SLOT;
         //= MR-4.2-1
         nextMsn++;
         recvSeq[at] = wireOpcode(sendSeq, messageEnd).consumesReceive() ? nextRecvSeq++ : 0;

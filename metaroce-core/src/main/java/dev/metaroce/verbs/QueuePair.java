@@ -1,6 +1,5 @@
 package dev.metaroce.verbs;
 
-import dev.metaroce.memory.Access;
 import dev.metaroce.memory.MemoryRegion;
 import dev.metaroce.ring.PostResult;
 import dev.metaroce.ring.Reservation;
@@ -202,7 +201,9 @@ public final class QueuePair implements AutoCloseable {
         return post(aSend(wrId, local, offset, length, signaled).read(remoteAddress, rkey));
     }
 
-    /** Compare and swap; the old value goes to {@code local}: {@link SendRequest#compareAndSwap}. */
+    /**
+     * Compare and swap; the old value goes to {@code local}: {@link SendRequest#compareAndSwap}.
+     */
     public PostResult postCompareAndSwap(
             long wrId,
             MemoryRegion local,
