@@ -212,6 +212,17 @@ public final class Engine {
         }
     }
 
+    /**
+     * The driver comes later than it was to by so much that peers may have lost patience: its
+     * process was stopped or starved. Failures that follow say so. A driver that was late had best
+     * hand over the datagrams that wait before it calls {@link #onTimeout}.
+     *
+     * @param lateNs how late, in nanoseconds
+     */
+    public void notePause(long nowNs, long lateNs) {
+        device.notePause(nowNs, lateNs);
+    }
+
     /** When {@link #onTimeout} is to be called; Long.MAX_VALUE for never. Compare by difference. */
     public long nextDeadlineNs() {
         return device.timers().nextDeadlineNs();

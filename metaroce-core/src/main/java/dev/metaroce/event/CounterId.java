@@ -55,7 +55,8 @@ public enum CounterId {
     RESETS_RECEIVED("RESET packets received"),
     KEEPALIVES_SENT("KEEPALIVE packets sent"),
     CONTROL_DROPPED("control answers dropped because the outbox was full"),
-    CONNECTIONS_FAILED("connections that ended in an error");
+    CONNECTIONS_FAILED("connections that ended in an error"),
+    PAUSES("times this endpoint stood still for half a second or more: process stopped, starved");
 
     private final String meaning;
 

@@ -40,5 +40,7 @@ public enum EventId {
     /** Work request ended: stream, wrId, status ordinal. */
     WORK_COMPLETED,
     /** Connection failed: connection, reason ordinal, 0. */
-    CONNECTION_FAILED
+    CONNECTION_FAILED,
+    /** The driver came late, because its process was stopped or starved: milliseconds, 0, 0. */
+    PAUSED
 }

@@ -79,7 +79,7 @@ final class ConnectionCloser {
                         !fromDialer);
         //= MR-3.6-4
         if (c != null && source.sameHost(c.peer)) {
-            end(nowNs, c, ConnectionState.CLOSED, WcStatus.WR_FLUSH_ERROR);
+            endByPeer(nowNs, c);
         }
         //= MR-3.6-2
         device.send(
@@ -91,6 +91,15 @@ final class ConnectionCloser {
                 0,
                 0,
                 0);
+    }
+
+    /** A peer that ends the connection while this process stands still has lost patience. */
+    private void endByPeer(long nowNs, TransportConnection c) {
+        if (device.wasPausedFor(nowNs, device.limits.giveUpNs() / 2)) {
+            fail(nowNs, c, "the peer ended the connection");
+        } else {
+            end(nowNs, c, ConnectionState.CLOSED, WcStatus.WR_FLUSH_ERROR);
+        }
     }
 
     void onDisconnectAck(long nowNs, PacketMemory m, int at) {
@@ -108,7 +117,7 @@ final class ConnectionCloser {
         }
         device.counters.increment(CounterId.CONNECTIONS_FAILED);
         device.event(nowNs, EventId.CONNECTION_FAILED, c.index, 0, 0);
-        c.failure(c + ": " + why + c.progressText(nowNs));
+        c.failure(c + ": " + why + device.pauseText(nowNs) + c.progressText(nowNs));
         // A peer that accepted and had no context to grant knows of the connection too.
         //= MR-3.6-10
         sayGoodbye(c);

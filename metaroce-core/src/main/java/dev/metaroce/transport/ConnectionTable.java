@@ -147,6 +147,45 @@ final class ConnectionTable {
         return made;
     }
 
+    /** The peer lost its context because it said nothing: it has the give-up time to ask again. */
+    void noteSilent(TransportConnection c) {
+        c.peerSilent = true;
+        if (c.leaseState == LeaseState.IDLE) {
+            armIdle(c);
+        }
+    }
+
+    /**
+     * A peer speaks of a lease that it lost by silence, with the nonce of its request: it lives.
+     */
+    void heardAgain(long nonce, NetAddress source) {
+        for (int i = 0; i < device.connectionSlots(); i++) {
+            TransportConnection c = device.connection(i);
+            if (c != null && c.peerSilent && c.rxNonce == nonce && source.sameHost(c.peer)) {
+                c.peerSilent = false;
+            }
+        }
+    }
+
+    /** The timer of a connection without a lease: it runs only while its peer may be dead. */
+    void armIdle(TransportConnection c) {
+        int timer = DeviceState.timer(c.index, DeviceState.CONNECTION_TIMER);
+        if (c.peerSilent) {
+            device.timers.set(timer, c.peerHeardNs + device.limits.giveUpNs());
+        } else {
+            device.timers.cancel(timer);
+        }
+    }
+
+    /** The time of {@link #armIdle} is over: what a dead peer leaves does not stay for ever. */
+    void failSilent(TransportConnection c) {
+        //= MR-3.6-11
+        if (c.peerSilent) {
+            c.pendingFailure = "the peer lost its context by silence and never came back";
+            device.ready.add(c);
+        }
+    }
+
     /**
      * The table of connections is full: of those that peers opened, hold no context and have
      * nothing to send, the one heard least lately gives way, if its peer was silent for the give-up

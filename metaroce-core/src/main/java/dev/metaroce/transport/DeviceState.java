@@ -13,6 +13,7 @@ import dev.metaroce.wire.NetAddress;
 import org.jspecify.annotations.Nullable;
 
 import java.util.Arrays;
+import java.util.Locale;
 import java.util.function.IntSupplier;
 
 /**
@@ -33,6 +34,8 @@ public final class DeviceState {
     static final int POOL_TIMER = timer(0, DEVICE_TIMER);
     static final int LINE_TIMER = timer(1, DEVICE_TIMER);
 
+    private static final long PAUSE_SHOWS_NS = 1_000_000_000;
+
     final DeviceLimits limits;
     final EndpointIdentity identity;
     final Rng rng;
@@ -44,6 +47,11 @@ public final class DeviceState {
     final TimerTable timers = new TimerTable(0);
     final ControlOutbox outbox = new ControlOutbox();
     final ReadyList<TransportConnection> ready = new ReadyList<>();
+
+    /** The last time this endpoint stood still: how long, and when that ended. */
+    private long pauseNs;
+
+    private long pauseEndNs;
 
     private @Nullable TransportConnection[] connections = new TransportConnection[4];
     private int connectionCount;
@@ -97,6 +105,29 @@ public final class DeviceState {
 
     void event(long nowNs, EventId id, long a, long b, long c) {
         events.onEvent(nowNs, id, a, b, c);
+    }
+
+    /** This endpoint did nothing for {@code lateNs}, though it was to. */
+    public void notePause(long nowNs, long lateNs) {
+        pauseNs = lateNs;
+        pauseEndNs = nowNs;
+        counters.increment(CounterId.PAUSES);
+        event(nowNs, EventId.PAUSED, lateNs / 1_000_000, 0, 0);
+    }
+
+    /** True soon after the end of a pause that was at least so long. */
+    boolean wasPausedFor(long nowNs, long atLeastNs) {
+        return pauseNs >= atLeastNs && nowNs - pauseEndNs < PAUSE_SHOWS_NS;
+    }
+
+    /** What to add to the reason of a failure that a pause may have caused; else empty. */
+    String pauseText(long nowNs) {
+        return wasPausedFor(nowNs, 1)
+                ? String.format(
+                        Locale.ROOT,
+                        ", after this process did not run for %.1f s (stopped or starved)",
+                        pauseNs / 1e9)
+                : "";
     }
 
     void send(

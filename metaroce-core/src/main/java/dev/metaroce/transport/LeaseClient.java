@@ -243,6 +243,7 @@ final class LeaseClient {
             lease.onEarlyDone(grant.initialPsn, grant.poolLoad);
         }
         early.onAnswer(c, earlyDone);
+        c.peerSilent = false;
         c.leased(grant.cid, mtu, grant.paths, profile);
         if (!c.established) {
             c.established = true;
@@ -627,7 +628,7 @@ final class LeaseClient {
         int timer = DeviceState.timer(c.index, DeviceState.CONNECTION_TIMER);
         TxLease lease = c.lease;
         switch (c.leaseState) {
-            case IDLE -> device.timers.cancel(timer);
+            case IDLE -> connections.armIdle(c);
             case REQUESTED, QUEUED, WAITING, RELEASING, DISCONNECTING ->
                     device.timers.set(timer, c.retryNs);
             case OPEN, DRAINING -> {
@@ -640,10 +641,10 @@ final class LeaseClient {
 
     void onTimer(long nowNs, TransportConnection c) {
         switch (c.leaseState) {
-            case IDLE -> {}
+            case IDLE -> connections.failSilent(c);
             case REQUESTED, QUEUED -> {
                 if (nowNs - c.heardNs >= limits.giveUpNs()) {
-                    closer.fail(nowNs, c, "no answer: is the peer running and its UDP port open?");
+                    closer.fail(nowNs, c, PathTimers.whyNoAnswer(c));
                 } else {
                     sendRequest(nowNs, c);
                 }

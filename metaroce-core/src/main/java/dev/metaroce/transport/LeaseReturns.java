@@ -25,6 +25,7 @@ final class LeaseReturns {
     private final DeviceState device;
     private final DeviceLimits limits;
     private final LeaseServer server;
+    private final ConnectionTable connections;
     private final RxContexts contexts;
     private final CidPool pool;
     private final PeerTable peers;
@@ -38,6 +39,7 @@ final class LeaseReturns {
     LeaseReturns(
             DeviceState device,
             LeaseServer server,
+            ConnectionTable connections,
             RxContexts contexts,
             CidPool pool,
             PeerTable peers,
@@ -46,6 +48,7 @@ final class LeaseReturns {
             Reclaimer reclaimer) {
         this.device = device;
         this.server = server;
+        this.connections = connections;
         this.contexts = contexts;
         this.pool = pool;
         this.peers = peers;
@@ -70,6 +73,7 @@ final class LeaseReturns {
         if (connection == null) {
             //= MR-3.3-3
             sendReleaseAck(source, m, at, nonce, token);
+            connections.heardAgain(nonce, source);
             return;
         }
         //= MR-3.3-6
@@ -80,11 +84,15 @@ final class LeaseReturns {
             return;
         }
         sendReleaseAck(source, m, at, nonce, token);
+        if (contexts.nonce(cid) != nonce) {
+            // A late one, about an earlier lease of this endpoint under the same token.
+            //= MR-3.3-14
+            return;
+        }
         device.counters.increment(CounterId.RELEASES);
         device.event(nowNs, EventId.CID_RELEASED, contexts.holderPort(cid), cid, pool.epoch(cid));
         //= MR-3.3-7
-        boolean complete = contexts.nonce(cid) == nonce && isComplete(cid, m, at);
-        free(nowNs, cid, complete);
+        free(nowNs, cid, isComplete(cid, m, at));
     }
 
     private boolean isComplete(int cid, PacketMemory m, int at) {
@@ -134,9 +142,14 @@ final class LeaseReturns {
     }
 
     void expire(long nowNs, int cid, CounterId why) {
+        TransportConnection connection = contexts.connection(cid);
+        boolean silent = contexts.silenceNs(cid, nowNs) >= 2 * limits.silenceNs();
         device.counters.increment(why);
         device.event(nowNs, EventId.CID_EXPIRED, contexts.holderPort(cid), cid, pool.epoch(cid));
         free(nowNs, cid, false);
+        if (silent && connection != null) {
+            connections.noteSilent(connection);
+        }
     }
 
     /** Grants to the head of the line as long as a slot is free. */
@@ -252,7 +265,9 @@ final class LeaseReturns {
         int token = CommonHeader.ctx(m, at);
         int cid = CommonHeader.cid(token);
         TransportConnection connection = server.holder(token);
-        if (connection != null && source.sameHost(connection.peer)) {
+        if (connection == null) {
+            connections.heardAgain(ControlMessage.nonce(m, at), source);
+        } else if (source.sameHost(connection.peer)) {
             server.heard(nowNs, cid);
         }
     }

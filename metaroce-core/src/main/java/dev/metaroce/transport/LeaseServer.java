@@ -60,7 +60,9 @@ final class LeaseServer {
         line = new WaitingLine(limits.maxWaiters());
         stale = new StaleTokens(device, contexts, pool, peers);
         reclaimer = new Reclaimer(device, contexts, pool, line);
-        returns = new LeaseReturns(device, this, contexts, pool, peers, line, stale, reclaimer);
+        returns =
+                new LeaseReturns(
+                        device, this, connections, contexts, pool, peers, line, stale, reclaimer);
     }
 
     RxContexts contexts() {
@@ -281,6 +283,7 @@ final class LeaseServer {
             }
             connections.move(known, source);
             known.peerHeardNs = nowNs;
+            known.peerSilent = false;
             return known;
         }
         //= MR-3.6-1

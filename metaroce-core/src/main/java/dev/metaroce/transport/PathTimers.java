@@ -11,6 +11,8 @@ import java.util.Locale;
  * Owner: the engine thread.
  */
 final class PathTimers {
+    private static final String WENT_SILENT = "the peer was alive and went silent";
+
     private final DeviceState device;
     private final DeviceLimits limits;
 
@@ -46,6 +48,13 @@ final class PathTimers {
         return nowNs + next;
     }
 
+    /** Why a request for a lease stays without an answer. */
+    static String whyNoAnswer(TransportConnection c) {
+        return c.established
+                ? WENT_SILENT
+                : "no answer: is the peer running and its UDP port open?";
+    }
+
     /** Why no more progress is to be expected; empty when there is none to miss. */
     String whyStuck(long nowNs, TransportConnection c, TxLease lease) {
         boolean silent = nowNs - c.heardNs >= limits.giveUpNs() / 2;
@@ -68,7 +77,7 @@ final class PathTimers {
             }
             //= MR-3.3-12
             if (stuckNs >= limits.giveUpNs()) {
-                return silent ? "the peer was alive and went silent" : whatIsMissing(path);
+                return silent ? WENT_SILENT : whatIsMissing(path);
             }
         }
         return "";
@@ -100,6 +109,7 @@ final class PathTimers {
         //= MR-4.3-3
         path.state.onTimeout(nowNs);
         path.probeWanted = true;
+        path.askAgain();
         if (path.state.timeouts() > 1) {
             device.counters.increment(CounterId.RTO_FIRED);
             path.state.congestion().onTimeout(nowNs);

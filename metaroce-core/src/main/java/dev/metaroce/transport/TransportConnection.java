@@ -49,6 +49,9 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
     /** When the peer last asked for a context. */
     long peerHeardNs;
 
+    /** The peer lost a context by silence and was not heard since. */
+    boolean peerSilent;
+
     byte[] peerPrivateData = {};
     private ConnectionState state = ConnectionState.CONNECTING;
 

@@ -457,6 +457,14 @@ final class TxPath {
         }
     }
 
+    /** The oldest packet, when its reply is overdue, is sent again: it asks better than a probe. */
+    void askAgain() {
+        //= MR-4.6-17
+        if (una != nextPsn && isAskedInTurn(una & mask)) {
+            markLost(una);
+        }
+    }
+
     /** Everything from {@code from} on is sent again; returns the packets that were in flight. */
     int markLostFrom(int from) {
         int count = 0;

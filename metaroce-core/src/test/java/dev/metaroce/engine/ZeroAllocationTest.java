@@ -36,6 +36,13 @@ class ZeroAllocationTest {
     private static final int DEPTH = 128;
     private static final int DROP_EVERY = 997;
 
+    private enum Kind {
+        WRITE,
+        SEND,
+        READ,
+        ADD
+    }
+
     /** One engine and its packets on the way out; it is driven by hand. */
     private static final class Node {
         private final Engine engine;
@@ -63,7 +70,7 @@ class ZeroAllocationTest {
             region =
                     domain.register(
                             Arena.ofAuto().allocate(1 << 16),
-                            Access.LOCAL_WRITE | Access.REMOTE_WRITE);
+                            Access.ALL);
         }
 
         /** One turn; what it sends arrives at once, but for a packet now and then. */
@@ -94,8 +101,8 @@ class ZeroAllocationTest {
     private long completed;
 
     @ParameterizedTest
-    @CsvSource({"M, false", "M, true", "S, false", "S, true"})
-    void aMillionPacketsAllocateNothing(Profile profile, boolean send) {
+    @CsvSource({"M, WRITE", "M, SEND", "S, WRITE", "S, SEND", "M, READ", "S, READ", "M, ADD", "S, ADD"})
+    void aMillionPacketsAllocateNothing(Profile profile, Kind kind) {
         Node client = new Node(1, profile);
         Node server = new Node(2, profile);
         QueuePair[] accepted = new QueuePair[1];
@@ -110,14 +117,14 @@ class ZeroAllocationTest {
         for (int i = 0; i < 100_000 && connection.payloadMtu() == 0; i++) {
             exchange(client, server);
         }
-        for (int i = 0; send && i < DEPTH; i++) {
+        for (int i = 0; kind == Kind.SEND && i < DEPTH; i++) {
             accepted[0].postReceive(i, server.region, 0, 4096);
         }
-        move(client, server, qp, accepted[0], send, PACKETS / 5);
+        move(client, server, qp, accepted[0], kind, PACKETS / 5);
 
         ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         long before = threads.getCurrentThreadAllocatedBytes();
-        move(client, server, qp, accepted[0], send, PACKETS);
+        move(client, server, qp, accepted[0], kind, PACKETS);
         long allocated = threads.getCurrentThreadAllocatedBytes() - before;
 
         // Not one object per packet, nor one per thousand: what is left is the JVM's own.
@@ -138,10 +145,10 @@ class ZeroAllocationTest {
 
     /** Keeps the queue full until the server has accepted so many more packets. */
     private void move(
-            Node client, Node server, QueuePair qp, QueuePair target, boolean send, long packets) {
+            Node client, Node server, QueuePair qp, QueuePair target, Kind kind, long packets) {
         long goal = server.engine.counters().get(CounterId.DATA_ACCEPTED) + packets;
         while (server.engine.counters().get(CounterId.DATA_ACCEPTED) < goal) {
-            while (posted - completed < DEPTH && post(client, server, qp, send)) {
+            while (posted - completed < DEPTH && post(client, server, qp, kind)) {
                 posted++;
             }
             exchange(client, server);
@@ -156,18 +163,18 @@ class ZeroAllocationTest {
         }
     }
 
-    private boolean post(Node client, Node server, QueuePair qp, boolean send) {
+    private boolean post(Node client, Node server, QueuePair qp, Kind kind) {
         int bytes = (int) (posted % 4) * 1000 + 64;
+        MemoryRegion local = client.region;
+        long va = server.region.address();
+        int key = server.region.rkey();
         PostResult result =
-                send
-                        ? qp.postSend(posted, client.region, 0, bytes)
-                        : qp.postWrite(
-                                posted,
-                                client.region,
-                                0,
-                                bytes,
-                                server.region.address(),
-                                server.region.rkey());
+                switch (kind) {
+                    case WRITE -> qp.postWrite(posted, local, 0, bytes, va, key);
+                    case SEND -> qp.postSend(posted, local, 0, bytes);
+                    case READ -> qp.postRead(posted, local, 0, bytes, va, key);
+                    case ADD -> qp.postFetchAndAdd(posted, local, 0, va, key, 1);
+                };
         return result == PostResult.OK;
     }
 

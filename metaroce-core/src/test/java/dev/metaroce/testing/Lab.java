@@ -87,6 +87,8 @@ public final class Lab {
         private final TxBatch batch;
         private final ArrayDeque<Integer> forcedKeys = new ArrayDeque<>();
         private final boolean gathers;
+        private final List<Packet> unread = new ArrayList<>();
+        private long stoppedNs = -1;
         private boolean dead;
 
         private Node(int number, DeviceLimits limits, EventSink events) {
@@ -125,12 +127,27 @@ public final class Lab {
             deadlines.cancel(number);
         }
 
+        /** The process is stopped: it does nothing, and what arrives waits in its sockets. */
+        public void stop() {
+            stoppedNs = nowNs;
+            deadlines.cancel(number);
+        }
+
+        /** The process goes on, and finds that it was late. */
+        public void goOn() {
+            engine.notePause(nowNs, nowNs - stoppedNs);
+            stoppedNs = -1;
+            unread.forEach(packet -> deliver(packet, this));
+            unread.clear();
+            pump();
+        }
+
         public long count(CounterId id) {
             return engine.counters().get(id);
         }
 
         private void pump() {
-            if (dead) {
+            if (dead || stoppedNs >= 0) {
                 return;
             }
             engine.drainPosted(nowNs);
@@ -419,6 +436,10 @@ public final class Lab {
 
     private void deliver(Packet packet, Node to) {
         if (to == null || to.dead) {
+            return;
+        }
+        if (to.stoppedNs >= 0) {
+            to.unread.add(packet);
             return;
         }
         inbox.bytes().put(0, packet.bytes);

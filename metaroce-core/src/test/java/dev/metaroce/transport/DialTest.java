@@ -94,7 +94,7 @@ class DialTest {
         DeviceLimits limits = DEFAULTS.toBuilder().contexts(contexts).packetLifetimeNs(MS).build();
         Side a = new Side(lab, limits);
         Side b = new Side(lab, limits);
-        for (int round = 0; round < 500; round++) {
+        for (int round = 0; round < 1000; round++) {
             Visit forth = a.visit(b, round);
             lab.advance(rng.nextInt(3) == 0 ? 0 : rng.nextInt(2_000_000));
             Visit back = b.visit(a, ~round);

@@ -10,6 +10,8 @@ import dev.metaroce.testing.Pair;
 import dev.metaroce.testing.Peers;
 import dev.metaroce.testing.Profiles;
 import dev.metaroce.testing.RawPacket;
+import dev.metaroce.testing.Seeded;
+import dev.metaroce.util.Rng;
 import dev.metaroce.wire.ControlMessage;
 import dev.metaroce.wire.ControlOpcode;
 import dev.metaroce.wire.NetAddress;
@@ -656,6 +658,44 @@ class EarlyTest {
     }
 
     // Strangers
+
+    /**
+     * A peer that sends anything as the message of its REQUEST: nobody throws, nothing outside the
+     * region is touched, and the server serves on.
+     */
+    @Seeded(cases = 100)
+    void anyMessageIsSurvived(long seed) {
+        Rng rng = new Rng(seed);
+        Pair pair = idle();
+        pair.receive(0, 1, 0, 64);
+        pair.receive(1, 1, 64, 64);
+        List<Lab.Packet> requests = record(pair);
+        pair.write(0, 1, 0, 64);
+        pair.expectSends(1, SECOND);
+        expectIdle(pair);
+        byte[] pattern = requests.getFirst().bytes;
+        for (int i = 1; i <= 100; i++) {
+            byte[] bytes = pattern.clone();
+            ByteBuffer header = ByteBuffer.wrap(bytes);
+            header.putLong(16, header.getLong(16) + i);
+            for (int changes = rng.nextInt(5); changes > 0; changes--) {
+                int at = 192 + rng.nextInt(changes > 2 ? 48 : bytes.length - 196);
+                bytes[at] = (byte) (rng.chance(0.5) ? rng.nextInt(256) : 1 << rng.nextInt(8));
+            }
+            if (rng.chance(0.2)) {
+                // A SEND instead, whose length is right.
+                bytes = java.util.Arrays.copyOf(bytes, bytes.length - 12);
+                bytes[192 + 5] = 3;
+            }
+            pair.lab.deliverNow(pair.client.address, pair.server, RawPacket.seal(bytes));
+        }
+        pair.lab.advance(SECOND);
+        assertThat(pair.server.device.contextsInUse()).isLessThanOrEqualTo(1);
+        assertThat(accepted(pair)).isGreaterThan(1);
+        Pair.End again = pair.dialAgain();
+        pair.lab.expect(
+                "served on", () -> again.connection.state() == ConnectionState.OPEN, SECOND);
+    }
 
     // MR-3.7-7
     @Test

@@ -42,6 +42,22 @@ class GiveUpTest {
         assertThat(pair.clientEnd.connection.failure()).contains("went silent");
     }
 
+    /** Case O05: without a lease at hand, too, a peer that died is not one that never was. */
+    @Test
+    void aPeerThatDiesBetweenTwoLeasesWentSilent() {
+        Pair pair = new Pair(1, DeviceLimits.defaults(), 1, 1 << 20).connect();
+        pair.lab.advance(SECOND);
+        assertThat(pair.clientEnd.connection.cid()).isEqualTo(-1);
+        pair.server.kill();
+        long start = pair.lab.nowNs();
+        pair.write(0, 1, 0, 4096);
+        expectFailed(pair, start);
+
+        assertThat(pair.clientEnd.connection.failure())
+                .contains("went silent")
+                .contains(pair.server.address.toString());
+    }
+
     /**
      * A lease that lay idle for longer than the give-up time has its time from the first packet on.
      */

@@ -15,6 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -80,6 +81,44 @@ class LateRequestTest {
                                 .asSlice(1 << 18)
                                 .mismatch(pair.serverEnd.region.segment().asSlice(1 << 18)))
                 .isEqualTo(-1);
+    }
+
+    /**
+     * What the model in the directory model found: a late GRANT is answered with RELEASE, and both
+     * together may be slow enough for its token to have come round. MR-3.3-14
+     */
+    @Test
+    void aLateReleaseOfAnEarlierLeaseEndsNoOther() {
+        DeviceLimits limits = DeviceLimits.defaults().toBuilder().contexts(1).build();
+        Pair pair = new Pair(1, limits, 1, 4 << 20);
+        List<Lab.Packet> releases = new ArrayList<>();
+        int[] token = {0};
+        pair.lab.addFault(
+                packet -> {
+                    if (RawPacket.is(packet.bytes, ControlOpcode.RELEASE)) {
+                        releases.add(pair.lab.copy(packet, packet.bytes.clone()));
+                    } else if (RawPacket.isData(packet.bytes)) {
+                        token[0] = RawPacket.ctx(packet.bytes);
+                    }
+                    return 1;
+                });
+        pair.connect();
+        pair.clientEnd.fill(pair.lab.rng("data"));
+        pair.expectNoContexts(SECOND);
+        assertThat(releases).isNotEmpty();
+
+        pair.lab.link(1_000_000_000L, MS, 100 * MS);
+        pair.write(0, 1, 0, 4 << 20);
+        pair.lab.advance(10 * MS);
+        assertThat(pair.server.device.contextsInUse()).isEqualTo(1);
+        Lab.Packet late = releases.getFirst();
+        ByteBuffer.wrap(late.bytes).putShort(2, (short) token[0]);
+        RawPacket.seal(late.bytes);
+        pair.lab.inject(late);
+        pair.expectSends(1, SECOND);
+
+        assertThat(pair.mismatch()).isEqualTo(-1);
+        assertThat(pair.server.count(CounterId.RESETS_SENT)).isZero();
     }
 
     /**

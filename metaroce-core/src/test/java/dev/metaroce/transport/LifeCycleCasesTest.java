@@ -193,8 +193,60 @@ class LifeCycleCasesTest {
         assertThat(peers.lab.nowNs() - start)
                 .isLessThanOrEqualTo(2 * DEFAULTS.silenceNs() * 12 / 10);
         CidPool pool = peers.server.engine.protocol().pool();
-        peers.lab.advance(2 * DEFAULTS.packetLifetimeNs());
+        long documentedNs = 2 * DEFAULTS.silenceNs() + DEFAULTS.giveUpNs();
+        peers.lab.advance(start + documentedNs * 12 / 10 - peers.lab.nowNs());
         assertThat(pool.free()).isEqualTo(pool.capacity());
+        assertThat(peers.server.engine.protocol().device().connectionCount()).isZero();
+        assertThat(peers.server.count(CounterId.CONNECTIONS_FAILED)).isEqualTo(200);
+    }
+
+    /** Nothing is heard of the peer until its context is gone, and half the give-up time more. */
+    @Test
+    @DisplayName("C07: a peer that comes back in time goes on with another context")
+    void c07WhoComesBackInTimeKeepsItsConnection() {
+        DeviceLimits patient =
+                DEFAULTS.toBuilder().lingerNs(100 * SECOND).giveUpNs(60 * SECOND).build();
+        Pair pair = new Pair(7, patient, DEFAULTS, 1, 1 << 16).connect();
+        pair.write(0, 1, 0, 4096);
+        pair.expectSends(1, SECOND);
+        pair.lab.addFault(packet -> 0);
+        pair.expectNoContexts(2 * DEFAULTS.silenceNs() * 12 / 10);
+        pair.lab.advance(DEFAULTS.giveUpNs() / 2);
+        pair.lab.heal();
+        pair.write(0, 2, 4096, 4096);
+        pair.expectSends(2, SECOND);
+        pair.lab.advance(4 * DEFAULTS.giveUpNs());
+
+        assertThat(pair.serverEnd.connection.state()).isEqualTo(ConnectionState.OPEN);
+        pair.write(0, 3, 8192, 4096);
+        pair.expectSends(3, SECOND);
+    }
+
+    /** As C08 with one peer, but the application posts on. */
+    @Test
+    @DisplayName("C09: a dead peer is told in time though small writes are posted on and on")
+    void c09PostingGoesOnThoughThePeerIsDead() {
+        DeviceLimits limits = DEFAULTS.toBuilder().giveUpNs(2 * SECOND).build();
+        Pair pair = new Pair(9, limits, 1, 1 << 16).connect();
+        pair.write(0, 0, 0, 64);
+        pair.expectSends(1, SECOND);
+        pair.server.kill();
+        long killedNs = pair.lab.nowNs();
+        Connection connection = pair.clientEnd.connection;
+        for (int i = 1; connection.state() == ConnectionState.OPEN && i < 100; i++) {
+            pair.write(0, i, 0, 64);
+            pair.lab.driveUntil(() -> connection.state() == ConnectionState.FAILED, 100 * MS);
+        }
+
+        assertThat(connection.state()).isEqualTo(ConnectionState.FAILED);
+        assertThat(pair.lab.nowNs() - killedNs).isBetween(16 * SECOND / 10, 24 * SECOND / 10);
+        assertThat(connection.failure()).contains(pair.server.address.toString());
+        pair.clientEnd.poll();
+        List<WorkCompletion> failed = pair.clientEnd.sends.subList(1, pair.clientEnd.sends.size());
+        assertThat(failed).hasSizeGreaterThan(10);
+        assertThat(failed.get(0).status()).isEqualTo(WcStatus.RETRY_EXCEEDED_ERROR);
+        assertThat(failed.subList(1, failed.size()))
+                .allMatch(wc -> wc.status() == WcStatus.WR_FLUSH_ERROR);
     }
 
     @Test
@@ -401,6 +453,28 @@ class LifeCycleCasesTest {
             bytes[i] = (byte) rng.nextInt();
         }
         return bytes;
+    }
+
+    /** The time-out of a connect is the give-up time. */
+    @Test
+    @DisplayName("C12: a connect to nobody ends at its time-out, one to a late server succeeds")
+    void c12NobodyAnswers() {
+        DeviceLimits limits = DEFAULTS.toBuilder().giveUpNs(2 * SECOND).build();
+        Lab lab = new Lab(12);
+        Lab.Node client = lab.add(limits);
+        NetAddress nobody = NetAddress.ofIpv4(0x0A00_0001, 50_791);
+        Connection hopeless = client.device.connect(nobody, 1, new byte[0]);
+        long start = lab.nowNs();
+        lab.expect("the end", () -> hopeless.state() == ConnectionState.FAILED, 4 * SECOND);
+
+        assertThat(lab.nowNs() - start).isBetween(16 * SECOND / 10, 24 * SECOND / 10);
+        assertThat(hopeless.failure()).contains(nobody.toString()).contains("no answer");
+        Connection early = client.device.connect(nobody, 1, new byte[0]);
+        lab.advance(SECOND);
+        Lab.Node server = lab.add(limits);
+        assertThat(server.address).isEqualTo(nobody);
+        server.device.listen(1, (accepted, data) -> new byte[0]);
+        lab.expect("the late server", () -> early.state() == ConnectionState.OPEN, SECOND);
     }
 
     @Test

@@ -111,6 +111,7 @@ class GoldenControlTest {
         assertGolden(SamplePackets.DENY, bytes, ControlOpcode.DENY, SRC_CTX);
 
         assertThat(ControlMessage.denyReason(memory, AT)).isEqualTo(DenyReason.COOKIE.code());
+        assertThat(ControlMessage.denyEarlyDone(memory, AT)).isFalse();
         assertThat(ControlMessage.denyVersionMask(memory, AT)).isEqualTo(2);
         assertThat(ControlMessage.denyRetryAfterUs(memory, AT)).isEqualTo(2_000);
         assertThat(ControlMessage.denyCookie(memory, AT)).isEqualTo(COOKIE);
@@ -198,6 +199,25 @@ class GoldenControlTest {
     void disconnectAck() {
         int bytes = ControlMessage.encodeDisconnectAck(memory, AT, 0xCAFE_000E, 0x3031, NONCE);
         assertGolden(SamplePackets.DISCONNECT_ACK, bytes, ControlOpcode.DISCONNECT_ACK, 0x3031);
+    }
+
+    @Test
+    void earlyDoneIsTheFirstFlagOfGrantAndDeny() {
+        DenyReason reason = DenyReason.FINISHED;
+        ControlMessage.encodeDeny(memory, AT, 0, SRC_CTX, NONCE, reason, true, 2, 0, 0);
+        assertThat(ControlMessage.denyReason(memory, AT)).isEqualTo(reason.code());
+        assertThat(ControlMessage.denyEarlyDone(memory, AT)).isTrue();
+        assertThat(memory.u16(AT + 24)).isEqualTo(0x0780);
+
+        GrantFields fields = new GrantFields();
+        fields.flags = GrantFields.FLAG_EARLY_DONE;
+        fields.poolLoad = 254;
+        ControlMessage.encodeGrant(memory, AT, 0, fields);
+        assertThat(memory.u16(AT + 70)).isEqualTo(0x80FE);
+        GrantFields read = new GrantFields();
+        read.read(memory, AT);
+        assertThat(read.flags).isEqualTo(0x80);
+        assertThat(read.poolLoad).isEqualTo(254);
     }
 
     private void assertLease() {

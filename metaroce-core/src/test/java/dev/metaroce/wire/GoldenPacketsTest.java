@@ -196,6 +196,78 @@ class GoldenPacketsTest {
     }
 
     @Test
+    void readRequest() {
+        data(Opcode.READ_REQ, Flags.RETX, 0x1020_3046, 0xCAFE_BAC4);
+        DataHeader.encodeMessage(memory, AT, 11, 1408, 4096, 5, 0);
+        DataHeader.encodeReth(memory, AT, VA, RKEY, 0);
+        DataHeader.encodeSegLength(memory, AT, 1408);
+        assertSealed(SamplePackets.READ_REQ_MIDDLE, payload(Opcode.READ_REQ, false));
+
+        PacketMemory read = PacketBytes.exactly(SamplePackets.READ_REQ_MIDDLE.bytes());
+        assertThat(DataHeader.va(read, 0)).isEqualTo(VA);
+        assertThat(DataHeader.rkey(read, 0)).isEqualTo(RKEY);
+        assertThat(DataHeader.segLength(read, 0)).isEqualTo(1408);
+    }
+
+    @Test
+    void atomics() {
+        data(Opcode.CMP_SWAP, Flags.LAST, 0x1020_3047, 0xCAFE_BAC5);
+        DataHeader.encodeMessage(memory, AT, 12, 0, 8, 6, 0);
+        DataHeader.encodeAtomic(
+                memory, AT, VA, RKEY, 0x1112_1314_1516_1718L, 0x2122_2324_2526_2728L);
+        assertSealed(SamplePackets.CMP_SWAP, payload(Opcode.CMP_SWAP, false));
+
+        data(Opcode.FETCH_ADD, Flags.ACK_REQ | Flags.LAST, 0x1020_3048, 0xCAFE_BAC6);
+        DataHeader.encodeMessage(memory, AT, 13, 0, 8, 0, 0);
+        DataHeader.encodeAtomic(memory, AT, VA, RKEY, -1, 0);
+        assertSealed(SamplePackets.FETCH_ADD, payload(Opcode.FETCH_ADD, false));
+
+        PacketMemory swap = PacketBytes.exactly(SamplePackets.CMP_SWAP.bytes());
+        assertThat(DataHeader.va(swap, 0)).isEqualTo(VA);
+        assertThat(DataHeader.rkey(swap, 0)).isEqualTo(RKEY);
+        assertThat(DataHeader.swapOrAdd(swap, 0)).isEqualTo(0x1112_1314_1516_1718L);
+        assertThat(DataHeader.compare(swap, 0)).isEqualTo(0x2122_2324_2526_2728L);
+    }
+
+    @Test
+    void replies() {
+        reply(Opcode.READ_DATA, 0x1020_3046, 0xCAFE_0010);
+        ReplyHeader.encode(memory, AT, 11, 1408, 0xCAFE_BAC4, 16, 7, 9);
+        assertSealed(
+                SamplePackets.READ_DATA, payload(Opcode.READ_DATA, false, 0xB1, 0xB2, 0xB3));
+
+        reply(Opcode.ATOMIC_REPLY, 0x1020_3047, 0xCAFE_0011);
+        ReplyHeader.encode(memory, AT, 12, 0, 0xCAFE_BAC5, 0xFFFF, 255, 254);
+        assertSealed(
+                SamplePackets.ATOMIC_REPLY,
+                payload(
+                        Opcode.ATOMIC_REPLY,
+                        false,
+                        0x31,
+                        0x32,
+                        0x33,
+                        0x34,
+                        0x35,
+                        0x36,
+                        0x37,
+                        0x38));
+
+        PacketMemory read = PacketBytes.exactly(SamplePackets.READ_DATA.bytes());
+        assertThat(ReplyHeader.msn(read, 0)).isEqualTo(11);
+        assertThat(ReplyHeader.msgOffset(read, 0)).isEqualTo(1408);
+        assertThat(ReplyHeader.echoTime(read, 0)).isEqualTo(0xCAFE_BAC4);
+        assertThat(ReplyHeader.ackDelay(read, 0)).isEqualTo(16);
+        assertThat(ReplyHeader.cid(read, 0)).isEqualTo(7);
+        assertThat(ReplyHeader.epoch(read, 0)).isEqualTo(9);
+    }
+
+    private void reply(Opcode opcode, int psn, int txTime) {
+        int type = PacketType.DATA.code();
+        CommonHeader.encode(
+                memory, AT, type, 0, 0xBEEF, 2, opcode.code(), 0x0102, psn, txTime);
+    }
+
+    @Test
     void lengthsAndOffsetsAreUnsigned() {
         data(Opcode.WRITE, Flags.LAST, 0x1020_3043, 0xCAFE_BAC1);
         DataHeader.encodeMessage(memory, AT, 9, 0xFFFF_FFFEL, 0xFFFF_FFFFL, 0x8000, 0);

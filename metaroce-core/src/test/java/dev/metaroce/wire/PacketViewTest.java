@@ -32,6 +32,19 @@ class PacketViewTest {
                         DATA WRITE cid 7/9 path 2 psn 270544963 stream 258 msn 9 bytes \
                         4294967294+1/4294967295 slot 32768 va 0xffffffff00000000 rkey \
                         0x80000000 LAST
+                        DATA SEND_INV cid 7/9 path 2 psn 270544965 stream 258 msn 10 bytes \
+                        0+2/2 recv 43 invalidates 0xc0ffee LAST
+                        DATA READ_REQ cid 7/9 path 2 psn 270544966 stream 258 msn 11 bytes \
+                        1408+1408/4096 slot 5 va 0x7f0012345678 rkey 0xc0ffee RETX
+                        DATA CMP_SWAP cid 7/9 path 2 psn 270544967 stream 258 msn 12 slot 6 \
+                        va 0x7f0012345678 rkey 0xc0ffee compare 0x2122232425262728 swap \
+                        0x1112131415161718 LAST
+                        DATA FETCH_ADD cid 7/9 path 2 psn 270544968 stream 258 msn 13 slot 0 \
+                        va 0x7f0012345678 rkey 0xc0ffee add 0xffffffffffffffff ACK_REQ LAST
+                        DATA READ_DATA src 48879 cid 7/9 path 2 psn 270544966 stream 258 \
+                        msn 11 bytes 1408+3 delay 1024ns
+                        DATA ATOMIC_REPLY src 48879 cid 255/254 path 2 psn 270544967 stream \
+                        258 msn 12 bytes 0+8 delay 4194240ns
                         DATA SKIP cid 7/9 path 2 psn 270544964 ACK_REQ
                         ACK src 48879 cid 7/9 rx 65536 hint 400000Mb/s #42 window 1024KiB \
                         load 128 [path 0 cum 270544965 ce 0 delay 1024ns PROBE_REPLY, path 5 \

@@ -392,6 +392,88 @@ public final class SamplePackets {
                     // checksum
                     "7d6adb28");
 
+    /** 46 bytes. */
+    static final Sample SEND_INV =
+            sample(
+                    "SEND_INV",
+                    // common: LAST
+                    "11 40 0709 02 05 0102 10203045 cafebac3",
+                    // MSGETH: msn 10, length 2, no slot
+                    "0000000a 00000000 00000002 ffff 00 00",
+                    // RQETH with receive 43, key to invalidate
+                    "0000002b 00c0ffee",
+                    // payload
+                    "a1a2",
+                    // checksum
+                    "fbf7b89e");
+
+    /** 56 bytes. */
+    static final Sample READ_REQ_MIDDLE =
+            sample(
+                    "READ_REQ middle",
+                    // common: RETX
+                    "11 20 0709 02 08 0102 10203046 cafebac4",
+                    // MSGETH: msn 11, offset 1408, length 4096, slot 5
+                    "0000000b 00000580 00001000 0005 00 00",
+                    // RETH
+                    "00007f0012345678 00c0ffee 00000000",
+                    // 1408 bytes wanted
+                    "00000580",
+                    // checksum
+                    "f8601ec4");
+
+    /** 64 bytes. */
+    static final Sample CMP_SWAP =
+            sample(
+                    "CMP_SWAP",
+                    // common: LAST
+                    "11 40 0709 02 0a 0102 10203047 cafebac5",
+                    // MSGETH: msn 12, length 8, slot 6
+                    "0000000c 00000000 00000008 0006 00 00",
+                    // AtomicETH: va, key, swap, compare
+                    "00007f0012345678 00c0ffee 1112131415161718 2122232425262728",
+                    // checksum
+                    "44b1d673");
+
+    /** 64 bytes. */
+    static final Sample FETCH_ADD =
+            sample(
+                    "FETCH_ADD",
+                    // common: ACK_REQ LAST
+                    "11 c0 0709 02 0b 0102 10203048 cafebac6",
+                    // MSGETH: msn 13, length 8, slot 0
+                    "0000000d 00000000 00000008 0000 00 00",
+                    // AtomicETH: va, key, add -1, no compare
+                    "00007f0012345678 00c0ffee ffffffffffffffff 0000000000000000",
+                    // checksum
+                    "160ce21d");
+
+    /** 39 bytes. */
+    static final Sample READ_DATA =
+            sample(
+                    "READ_DATA",
+                    // common: to source context 0xbeef
+                    "11 00 beef 02 09 0102 10203046 cafe0010",
+                    // RPLETH: msn 11, offset 1408, echo, delay 16, cid 7 epoch 9
+                    "0000000b 00000580 cafebac4 0010 07 09",
+                    // payload
+                    "b1b2b3",
+                    // checksum
+                    "ee292938");
+
+    /** 44 bytes. */
+    static final Sample ATOMIC_REPLY =
+            sample(
+                    "ATOMIC_REPLY",
+                    // common: to source context 0xbeef
+                    "11 00 beef 02 0c 0102 10203047 cafe0011",
+                    // RPLETH: msn 12, offset 0, echo, longest delay, cid 255 epoch 254
+                    "0000000c 00000000 cafebac5 ffff ff fe",
+                    // old value
+                    "3132333435363738",
+                    // checksum
+                    "87b1aedd");
+
     private static final List<Sample> ALL =
             List.of(
                     PROBE,
@@ -401,6 +483,12 @@ public final class SamplePackets {
                     SEND,
                     SEND_IMM_EMPTY,
                     WRITE_LARGEST,
+                    SEND_INV,
+                    READ_REQ_MIDDLE,
+                    CMP_SWAP,
+                    FETCH_ADD,
+                    READ_DATA,
+                    ATOMIC_REPLY,
                     SKIP,
                     ACK,
                     ACK_BARE,

@@ -104,6 +104,84 @@ class WellFormedTest {
         }
     }
 
+    // MR-2.3-5, MR-2.3-6, MR-2.3-7, MR-2.3-8, MR-2.3-13
+    @Test
+    void whatAReadAsksForMustAgreeWithItsMessage() {
+        assertRead(0, 3, 3, DataHeader.NO_SLOT, true, true);
+        assertRead(0, 0, 0, DataHeader.NO_SLOT, true, true);
+        assertRead(0, 0, 3, DataHeader.NO_SLOT, true, false);
+        assertRead(0, 0, 3, 1, false, false);
+        assertRead(0, 3, 3, 1, true, false);
+        assertRead(0, 3, 3, DataHeader.NO_SLOT, false, false);
+        assertRead(0, 3, 2, DataHeader.NO_SLOT, true, false);
+        assertRead(4, 3, 10, 1, false, true);
+        assertRead(7, 3, 10, 1, true, true);
+        assertRead(7, 3, 10, DataHeader.NO_SLOT, true, false);
+        assertRead(8, 3, 10, 1, true, false);
+        assertRead(0xFFFF_FFFCL, 3, 0xFFFF_FFFFL, 1, true, true);
+        assertRead(0xFFFF_FFFEL, 3, 1, 1, true, false);
+        assertRead(3, 0xFFFF_FFFEL, 1, 1, true, false);
+    }
+
+    private static void assertRead(
+            long msgOffset, long wanted, long length, int slot, boolean last, boolean valid) {
+        byte[] bytes = SamplePackets.READ_REQ_MIDDLE.bytes();
+        bytes[FLAGS] = (byte) (last ? Flags.LAST : 0);
+        PacketMemory memory = PacketBytes.exactly(bytes);
+        DataHeader.encodeMessage(memory, 0, 7, msgOffset, length, slot, 0);
+        DataHeader.encodeSegLength(memory, 0, (int) wanted);
+        assertVerdict(
+                PacketBytes.bytes(memory, 0, bytes.length),
+                valid,
+                "READ " + msgOffset + "+" + wanted + "/" + length + " slot " + slot);
+    }
+
+    // MR-2.3-14
+    @Test
+    void anAtomicIsAWholeMessageOf8BytesWithASlot() {
+        for (Sample sample : new Sample[] {SamplePackets.CMP_SWAP, SamplePackets.FETCH_ADD}) {
+            assertAtomic(sample, 0, 8, 0, true, true);
+            assertAtomic(sample, 0, 8, 0xFFFE, true, true);
+            assertAtomic(sample, 0, 8, DataHeader.NO_SLOT, true, false);
+            assertAtomic(sample, 0, 8, 0, false, false);
+            assertAtomic(sample, 8, 8, 0, true, false);
+            assertAtomic(sample, 0, 7, 0, true, false);
+            assertAtomic(sample, 0, 0, 0, true, false);
+            assertAtomic(sample, 0, 16, 0, true, false);
+        }
+    }
+
+    private static void assertAtomic(
+            Sample sample, long msgOffset, long length, int slot, boolean last, boolean valid) {
+        byte[] bytes = sample.bytes();
+        bytes[FLAGS] = (byte) (last ? Flags.LAST : 0);
+        PacketMemory memory = PacketBytes.exactly(bytes);
+        DataHeader.encodeMessage(memory, 0, 7, msgOffset, length, slot, 0);
+        assertVerdict(
+                PacketBytes.bytes(memory, 0, bytes.length),
+                valid,
+                sample + " " + msgOffset + "/" + length + " slot " + slot + " " + last);
+    }
+
+    // MR-2.3-15
+    @Test
+    void repliesAreJudgedByTheirLengthAlone() {
+        for (int flags = 0; flags < 256; flags++) {
+            for (Sample sample :
+                    new Sample[] {SamplePackets.READ_DATA, SamplePackets.ATOMIC_REPLY}) {
+                byte[] reply = sample.bytes();
+                reply[FLAGS] = (byte) flags;
+                assertVerdict(reply, true, sample + " flags " + flags);
+            }
+        }
+        for (int payload = 0; payload < 20; payload++) {
+            byte[] read = Arrays.copyOf(SamplePackets.READ_DATA.bytes(), 36 + payload);
+            assertVerdict(read, true, "READ_DATA of " + payload);
+            byte[] old = Arrays.copyOf(SamplePackets.ATOMIC_REPLY.bytes(), 36 + payload);
+            assertVerdict(old, payload == 8, "ATOMIC_REPLY of " + payload);
+        }
+    }
+
     // MR-2.1-6
     @Test
     void reservedBitsAreIgnored() {

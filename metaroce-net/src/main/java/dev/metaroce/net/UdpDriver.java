@@ -11,6 +11,7 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
@@ -45,6 +46,12 @@ public final class UdpDriver implements Driver {
     private static final long AWAKE_NS = 50_000;
 
     private static final long MS = 1_000_000;
+
+    /** A driver that comes this much later than it was to says so. */
+    private static final long PAUSE_NS_MIN = 500 * MS;
+
+    /** Receives after a pause before anything else: more than a socket buffer holds. */
+    private static final int PAUSE_RECEIVES_MAX = 256;
 
     /** First and longest nap of an application thread that waits for the driver thread. */
     private static final long NAP_NS_MIN = 10_000;
@@ -81,6 +88,7 @@ public final class UdpDriver implements Driver {
     private boolean inTurn;
     private boolean idle;
     private long idleSinceNs;
+    private long lastTurnNs;
     private volatile boolean closed;
     private volatile @Nullable Throwable failure;
 
@@ -114,6 +122,7 @@ public final class UdpDriver implements Driver {
 
     private void run() {
         try {
+            lastTurnNs = System.nanoTime();
             while (!closed) {
                 if (turn() == 0) {
                     rest(sleepNsMax);
@@ -133,6 +142,7 @@ public final class UdpDriver implements Driver {
      * it.
      */
     private int turn() {
+        lookForPause();
         int moved = transmit() + port.receive(sink, RX_DATAGRAMS_MAX);
         if (moved > 0) {
             idle = false;
@@ -141,6 +151,37 @@ public final class UdpDriver implements Driver {
             idleSinceNs = System.nanoTime();
         }
         return moved;
+    }
+
+    /**
+     * A process that was stopped, or starved, finds its time-outs over and the answers of its peers
+     * waiting. These come first, so that nobody is given up for silence that was our own.
+     */
+    private void lookForPause() {
+        long nowNs = System.nanoTime();
+        long lateNs =
+                switch (mode) {
+                    case THREAD -> nowNs - lastTurnNs - sleepNsMax;
+                    case INLINE -> -untilDeadlineNs(nowNs);
+                };
+        lastTurnNs = nowNs;
+        if (lateNs < PAUSE_NS_MIN) {
+            return;
+        }
+        engine.notePause(nowNs, lateNs);
+        if (mode == DriveMode.THREAD) {
+            LOG.log(
+                    Level.WARNING,
+                    String.format(
+                            Locale.ROOT,
+                            "%s: this process did not run for %.1f s (stopped or starved): peers"
+                                    + " may have given it up",
+                            name,
+                            lateNs / 1e9));
+        }
+        for (int i = 0; i < PAUSE_RECEIVES_MAX && port.receive(sink, RX_DATAGRAMS_MAX) > 0; i++) {
+            // Each turn takes some of what waits.
+        }
     }
 
     private int transmit() {

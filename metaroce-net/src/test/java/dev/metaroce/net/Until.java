@@ -26,6 +26,13 @@ final class Until {
         return true;
     }
 
+    /** Fails when the condition does not hold within a minute, a long time on a busy machine. */
+    static void expect(String what, BooleanSupplier condition) {
+        if (!holds(condition, 6 * TEN_SECONDS_NS)) {
+            throw new AssertionError("not within a minute: " + what);
+        }
+    }
+
     /** Platform threads alive whose names start with {@code prefix}. */
     static long threadsNamed(String prefix) {
         return Thread.getAllStackTraces().keySet().stream()

@@ -155,6 +155,7 @@ class WrongCommandLineTest {
                 "sim --profile X                 | --profile             | S or M",
                 "sim --mtu 1000                  | --mtu                 | 64",
                 "sim --contexts 257              | --contexts            | 1..256",
+                "sim --short-slots 256           | --short-slots         | 0..255",
                 "sim --policy drop               | --policy              | queue, preempt, deny",
                 "sim --ecn 9,5,1                 | --ecn                 | KMIN",
                 "sim --buffer 1                  | --buffer              | 1024..",

@@ -17,6 +17,12 @@ final class SwarmPlan {
     private static final long MS = 1_000_000;
     private static final long PS_PER_NS = 1_000;
     private static final long PATIENT_NS = 20_000 * MS;
+    private static final ExhaustionPolicy[] POLICIES = {
+        ExhaustionPolicy.QUEUE,
+        ExhaustionPolicy.QUEUE,
+        ExhaustionPolicy.PREEMPT,
+        ExhaustionPolicy.DENY
+    };
     private static final int MAX_STREAMS = 200;
     private static final long MEMORY_BYTES = 4 << 20;
 
@@ -70,8 +76,7 @@ final class SwarmPlan {
 
     // Devices
     final boolean smallPools;
-    private final ExhaustionPolicy policy;
-    private final boolean early;
+    final ExhaustionPolicy policy;
     private final boolean tinyQuotas;
     final long busyPs;
     final long packetLifetimeNs;
@@ -84,15 +89,9 @@ final class SwarmPlan {
         profile = rng.chance(0.3) ? Profile.S : Profile.M;
         mtu = (int) pick(rng, 256, 512, 1024, 1408, 4096, 4096, 8896);
         smallPools = rng.chance(0.6);
-        boolean denies = rng.chance(0.25);
+        policy = POLICIES[rng.nextInt(POLICIES.length)];
         busyPs = rng.chance(0.7) ? 0 : PS_PER_NS * pick(rng, US, 20 * US);
-        Rng leases = root.fork("leases");
-        policy =
-                denies
-                        ? ExhaustionPolicy.DENY
-                        : leases.chance(0.4) ? ExhaustionPolicy.PREEMPT : ExhaustionPolicy.QUEUE;
-        early = leases.chance(0.7);
-        tinyQuotas = leases.chance(0.3);
+        tinyQuotas = root.fork("quotas").chance(0.3);
         limits = root.fork("limits");
         network = new SwarmNetwork(root.fork("network"), mtu);
         Rng faults = root.fork("faults");
@@ -229,7 +228,7 @@ final class SwarmPlan {
     DeviceLimits limits(int host) {
         Rng rng = limits.fork("host " + host);
         boolean shortLine = rng.chance(0.2);
-        Rng more = rng.fork("leases");
+        Rng more = rng.fork("reads");
         DeviceLimits.Builder builder =
                 DeviceLimits.defaults().toBuilder()
                         .profiles(profile.code())
@@ -242,9 +241,11 @@ final class SwarmPlan {
                         .maxWaiters(shortLine ? 2 : 64)
                         .maxWaitersPerPeer(rng.chance(0.2) ? 1 : 2)
                         .policy(policy)
+                        .shortSlots((int) pick(rng, 0, 1, 8))
+                        .shortDemandBytes(pick(rng, 1_024, 65_536))
                         .quotaBytes(
                                 tinyQuotas
-                                        ? pick(more, 1, 300, 2_000)
+                                        ? pick(rng, 1, 300, 2_000)
                                         : pick(rng, 2_000, 20_000, 1 << 20))
                         .quotaTimeNs(pick(rng, 50 * US, MS))
                         .packetLifetimeNs(packetLifetimeNs)
@@ -252,10 +253,7 @@ final class SwarmPlan {
                         .rtoFloorNs(pick(rng, 100 * US, MS, 4 * MS))
                         .ackDelayNs(pick(rng, 0, 5 * US, 50 * US))
                         .ackBytes((int) pick(rng, 1, 4_096, 32 << 10))
-                        .earlyData(early && more.chance(0.9))
-                        .maxReads(more.chance(0.3) ? 1 + more.nextInt(3) : 256)
-                        .shortSlots((int) pick(more, 0, 1, 8))
-                        .shortDemandBytes(pick(more, 1 << 10, 64 << 10));
+                        .maxReads(more.chance(0.3) ? 1 + more.nextInt(3) : 256);
         if (rng.chance(0.3)) {
             builder.receiveWindowBytes(16_384L << rng.nextInt(6));
         }
@@ -265,9 +263,10 @@ final class SwarmPlan {
         if (peersVanish()) {
             builder.silenceNs(500 * MS);
         }
+        builder.earlyData(rng.chance(0.8));
         // Who has no place in line may be refused for long.
-        boolean refuses = policy == ExhaustionPolicy.DENY;
-        builder.giveUpNs(refuses || smallPools ? PATIENT_NS : 4_000 * MS);
+        boolean denies = policy == ExhaustionPolicy.DENY;
+        builder.giveUpNs(denies || smallPools ? PATIENT_NS : 4_000 * MS);
         return builder.build();
     }
 
@@ -295,7 +294,7 @@ final class SwarmPlan {
     public String toString() {
         return """
         network  %s
-        devices  profile %s, MTU %d, %s, policy %s%s%s, busy for %d ns, packets live %d us
+        devices  profile %s, MTU %d, %s, policy %s%s, busy for %d ns, packets live %d us
         work     %s, %d talks x %d rounds x %d streams x %d messages of 0..%d B, \
         depth %d, %d slots%s%s%s%s%s%s%s, RNR timer %d us%s
         faults   until %d us: loss %s, in bursts %s, corruption %s at %s of the ports, \
@@ -308,7 +307,6 @@ final class SwarmPlan {
                         mtu,
                         smallPools ? "few contexts" : "many contexts",
                         policy,
-                        early ? ", 0-RTT" : "",
                         tinyQuotas ? ", tiny quotas" : "",
                         busyPs / PS_PER_NS,
                         packetLifetimeNs / US,

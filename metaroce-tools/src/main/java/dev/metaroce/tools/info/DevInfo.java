@@ -46,6 +46,9 @@ record DevInfo(
             long messageBytesMax,
             long leaseQuotaBytes,
             double leaseQuotaMs,
+            int shortSlotsMax,
+            long shortBytesMax,
+            double reclaimDeadlineMs,
             double lingerMs,
             double giveUpMs) {}
 

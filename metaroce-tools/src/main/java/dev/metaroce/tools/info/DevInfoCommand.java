@@ -127,6 +127,9 @@ public final class DevInfoCommand implements Callable<Integer>, JsonReporter {
                 QueuePair.MAX_MESSAGE_BYTES,
                 limits.quotaBytes(),
                 limits.quotaTimeNs() / MS,
+                limits.shortSlots(),
+                limits.shortDemandBytes(),
+                limits.reclaimDeadlineNs() / MS,
                 limits.lingerNs() / MS,
                 limits.giveUpNs() / MS);
     }
@@ -244,9 +247,20 @@ public final class DevInfoCommand implements Callable<Integer>, JsonReporter {
         pair(
                 out,
                 "lease quota",
-                "%s or %.0f ms while others wait"
+                "%s or %.0f ms while others wait; lost %.0f s after it was asked for"
                         .formatted(
-                                Terminal.bytes(limits.leaseQuotaBytes()), limits.leaseQuotaMs()));
+                                Terminal.bytes(limits.leaseQuotaBytes()),
+                                limits.leaseQuotaMs(),
+                                limits.reclaimDeadlineMs() / 1_000));
+        pair(
+                out,
+                "short requests",
+                limits.shortSlotsMax() == 0
+                        ? "wait as others do"
+                        : "up to %s go first, with up to %d contexts"
+                                .formatted(
+                                        Terminal.bytes(limits.shortBytesMax()),
+                                        limits.shortSlotsMax()));
         pair(
                 out,
                 "idle lease kept",

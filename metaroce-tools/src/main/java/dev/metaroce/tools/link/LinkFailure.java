@@ -1,5 +1,7 @@
 package dev.metaroce.tools.link;
 
+import dev.metaroce.net.Addresses;
+import dev.metaroce.net.Reachability;
 import dev.metaroce.ring.WorkCompletion;
 import dev.metaroce.tools.cli.ToolException;
 import dev.metaroce.verbs.Connection;
@@ -8,12 +10,28 @@ import dev.metaroce.verbs.Connection;
 public final class LinkFailure {
     private LinkFailure() {}
 
+    /**
+     * Why a connection failed, empty when it did not; of a peer that went silent also what is to be
+     * seen of it now.
+     */
+    public static String reasonOf(Connection connection) {
+        String failure = connection.failure();
+        return failure.contains("went silent")
+                ? failure
+                        + "; "
+                        + Reachability.whySilent(Addresses.toSocketAddress(connection.peer()))
+                : failure;
+    }
+
     /** What a failed completion means for the user. */
     public static ToolException of(Connection connection, String what, WorkCompletion completion) {
-        String failure = connection.failure();
-        String reason = failure.isEmpty() ? "" : ": " + failure;
+        String why = reasonOf(connection);
         return ToolException.failed(
                 "%s with %s ended with %s%s"
-                        .formatted(what, connection.peer(), completion.status(), reason));
+                        .formatted(
+                                what,
+                                connection.peer(),
+                                completion.status(),
+                                why.isEmpty() ? "" : ": " + why));
     }
 }

@@ -2,6 +2,7 @@ package dev.metaroce.tools.perf;
 
 import dev.metaroce.tools.cli.ToolException;
 import dev.metaroce.tools.link.Idle;
+import dev.metaroce.tools.link.LinkFailure;
 
 import java.util.concurrent.TimeUnit;
 
@@ -79,7 +80,7 @@ final class LatencyRun {
 
     private void checkStall(long silentNs) {
         if (peer.hasEnded()) {
-            String why = peer.connection.failure();
+            String why = LinkFailure.reasonOf(peer.connection);
             throw ToolException.failed(
                     "the connection to %s ended after %d round trips%s"
                             .formatted(

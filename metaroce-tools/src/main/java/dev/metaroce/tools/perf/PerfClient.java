@@ -6,23 +6,28 @@ import dev.metaroce.event.EventId;
 import dev.metaroce.memory.RegionDescriptor;
 import dev.metaroce.net.Addresses;
 import dev.metaroce.net.DeviceOptions;
+import dev.metaroce.net.Reachability;
 import dev.metaroce.tools.cli.ToolException;
 import dev.metaroce.tools.link.CounterSnapshot;
 import dev.metaroce.tools.link.Endpoint;
 import dev.metaroce.tools.link.EventTally;
 import dev.metaroce.tools.link.Idle;
+import dev.metaroce.tools.link.LinkFailure;
 import dev.metaroce.transport.ConnectionState;
 
 import org.jspecify.annotations.Nullable;
 
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 
 /**
  * The asking side of all perf tests: connects its initiators, agrees with the server on each row,
@@ -60,8 +65,14 @@ final class PerfClient implements AutoCloseable {
             List<Interval> intervals,
             PerfMessage.ServerReport server) {}
 
+    /** Whoever says nothing for so long is asked for the reason. */
+    private static final long ASK_NS = 100_000_000;
+
+    private static final CompletableFuture<String> NOT_ASKED = new CompletableFuture<>();
+
     private final PerfParameters parameters;
     private final List<InetSocketAddress> targets;
+    private final Map<InetSocketAddress, CompletableFuture<String>> asked = new HashMap<>();
     private final long timeoutNs;
     private final List<Endpoint> endpoints = new ArrayList<>();
     private final List<EventTally> tallies = new ArrayList<>();
@@ -106,7 +117,11 @@ final class PerfClient implements AutoCloseable {
         for (Endpoint endpoint : endpoints) {
             peers.add(Peer.dial(endpoint, Addresses.toNetAddress(target), parameters));
         }
-        boolean settled = drive(this::isSettled, budgetNs);
+        boolean settled = drive(this::isSettled, Math.min(budgetNs, ASK_NS));
+        if (!settled) {
+            asked.computeIfAbsent(target, Reachability::ask);
+            settled = drive(this::isSettled, budgetNs - ASK_NS);
+        }
         String reason = reasonNotOpen();
         if (settled && reason.isEmpty()) {
             connectedTo = target;
@@ -161,12 +176,19 @@ final class PerfClient implements AutoCloseable {
         double seconds = timeoutNs / 1e9;
         if (reason.isEmpty() || reason.contains("no answer")) {
             return ToolException.failed(
-                    ("no answer from %s within %.1f s: start 'metaroce perf server' there, or give"
-                                    + " its port with -p")
-                            .formatted(tried, seconds));
+                    ("no answer from %s within %.1f s: %s; start 'metaroce perf server' there, or"
+                                    + " give its port with -p")
+                            .formatted(tried, seconds, whySilent()));
         }
         return ToolException.failed(
                 "%s did not accept the test within %.1f s: %s".formatted(tried, seconds, reason));
+    }
+
+    private String whySilent() {
+        return targets.stream()
+                .map(to -> asked.getOrDefault(to, NOT_ASKED).getNow(Reachability.nothing(to)))
+                .distinct()
+                .collect(Collectors.joining(", or "));
     }
 
     private void allocate() {
@@ -328,7 +350,7 @@ final class PerfClient implements AutoCloseable {
         PerfMessage message = peer.channel.poll(PerfMessage.class);
         if (message == null) {
             if (peer.hasEnded()) {
-                String why = peer.connection.failure();
+                String why = LinkFailure.reasonOf(peer.connection);
                 throw ToolException.failed(
                         "the server %s ended the connection%s"
                                 .formatted(

@@ -5,6 +5,7 @@ import dev.metaroce.tools.cli.ToolException;
 import dev.metaroce.tools.link.Endpoint;
 import dev.metaroce.tools.link.EventTally;
 import dev.metaroce.tools.link.Idle;
+import dev.metaroce.tools.link.LinkFailure;
 import dev.metaroce.verbs.Connection;
 import dev.metaroce.verbs.RdmaDevice;
 
@@ -187,7 +188,7 @@ final class PerfServer {
     private void finish() {
         PerfSession first = sessions.getFirst();
         if (!sessions.stream().allMatch(PerfSession::saidBye)) {
-            String failure = first.peer().connection.failure();
+            String failure = LinkFailure.reasonOf(first.peer().connection);
             throw ToolException.failed(
                     "client %s ended before its run was over%s"
                             .formatted(

@@ -6,6 +6,7 @@ import dev.metaroce.tools.cli.Terminal;
 import dev.metaroce.tools.cli.ToolException;
 import dev.metaroce.tools.link.Endpoint;
 import dev.metaroce.tools.link.Idle;
+import dev.metaroce.tools.link.LinkFailure;
 
 import org.jspecify.annotations.Nullable;
 
@@ -113,7 +114,7 @@ final class PingRun {
                 to.drive(() -> current.hasArrived() || to.peer().hasEnded() || stopped, timeoutNs);
         long ns = System.nanoTime() - sentNs;
         if (current.arrived() != current.sent()) {
-            String why = to.peer().connection.failure();
+            String why = LinkFailure.reasonOf(to.peer().connection);
             throw ToolException.failed(
                     answered && !why.isEmpty()
                             ? why

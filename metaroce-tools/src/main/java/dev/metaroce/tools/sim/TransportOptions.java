@@ -55,6 +55,15 @@ final class TransportOptions {
     @Nullable ExhaustionPolicy policy;
 
     @Option(
+            names = "--short-slots",
+            paramLabel = "N",
+            converter = ShortSlots.class,
+            description =
+                    "Contexts that flows of up to 64 KiB may have before it is their turn, 0..255"
+                            + " (8).")
+    @Nullable Integer shortSlots;
+
+    @Option(
             names = "--connections",
             paramLabel = "warm|cold|close",
             converter = ConnectionsOption.class,
@@ -92,12 +101,21 @@ final class TransportOptions {
         if (policy != null) {
             builder.policy(policy);
         }
+        if (shortSlots != null) {
+            builder.shortSlots(shortSlots);
+        }
         return builder.build();
     }
 
     static final class Contexts extends Whole {
         Contexts() {
             super(1, 256);
+        }
+    }
+
+    static final class ShortSlots extends Whole {
+        ShortSlots() {
+            super(0, 255);
         }
     }
 
