@@ -111,6 +111,14 @@ public final class WorkQueue {
             offset = new long[slots * perSlot];
             length = new long[slots * perSlot];
         }
+
+        void copy(int at, MorePieces from, int source, int perSlot) {
+            int pieces = from.count[source];
+            count[at] = from.count[source];
+            System.arraycopy(from.region, source * perSlot, region, at * perSlot, pieces);
+            System.arraycopy(from.offset, source * perSlot, offset, at * perSlot, pieces);
+            System.arraycopy(from.length, source * perSlot, length, at * perSlot, pieces);
+        }
     }
 
     private WorkQueue(
@@ -288,6 +296,60 @@ public final class WorkQueue {
         }
         area[2 * at] = request.compare;
         area[2 * at + 1] = request.swapOrAdd;
+    }
+
+    /**
+     * Engine thread, of a queue that takes from a shared one: adds a copy of a request of that one.
+     *
+     * @param sequence of the request there
+     * @param oldest the oldest request here that is needed; there is room for as many as are not
+     *     yet completed
+     */
+    void copy(long sequence, long oldest) {
+        WorkQueue from = Objects.requireNonNull(shared);
+        if (tail - oldest == slots()) {
+            grow();
+        }
+        int at = index(tail);
+        int source = from.index(sequence);
+        wrId[at] = from.wrId[source];
+        region[at] = from.region[source];
+        localOffset[at] = from.localOffset[source];
+        length[at] = from.length[source];
+        MorePieces pieces = from.more;
+        if (pieces != null) {
+            if (more == null) {
+                more = new MorePieces(slots(), maxSge - 1);
+            }
+            more.copy(at, pieces, source, maxSge - 1);
+        }
+        TAIL.setRelease(this, tail + 1);
+    }
+
+    /**
+     * Twice the slots. Whichever half a request's slot is in from now on, it finds itself there.
+     */
+    private void grow() {
+        int slots = slots();
+        wrId = twice(wrId, new long[2 * slots], slots);
+        region = twice(region, new MemoryRegion[2 * slots], slots);
+        localOffset = twice(localOffset, new long[2 * slots], slots);
+        length = twice(length, new long[2 * slots], slots);
+        MorePieces before = more;
+        mask = 2 * slots - 1;
+        if (before != null) {
+            MorePieces after = new MorePieces(2 * slots, maxSge - 1);
+            for (int i = 0; i < 2 * slots; i++) {
+                after.copy(i, before, i & (slots - 1), maxSge - 1);
+            }
+            more = after;
+        }
+    }
+
+    private static <T> T twice(T from, T to, int slots) {
+        System.arraycopy(from, 0, to, 0, slots);
+        System.arraycopy(from, 0, to, slots, slots);
+        return to;
     }
 
     /** Sequence number after the last posted request. */

@@ -15,9 +15,6 @@ import dev.metaroce.wire.TxBatch;
  * One ACK carries every path that has news. Owner: the engine thread.
  */
 final class AckBuilder {
-    /** How soon a sender may try again that found no posted receive, microseconds. */
-    static final int RETRY_AFTER_US = 200;
-
     private static final int MAX_NAKS = 256;
     private static final int NAK_INTS = 8;
 

@@ -191,9 +191,9 @@ final class Completer {
             if (stream.onPacketAcked(path.seq(psn))) {
                 //= MR-4.2-8
                 stream.completeFinished();
-            } else if (paused && stream.notReadyCount == 0) {
-                // Another copy than the refused one found a receive: no timer ends the pause now.
-                c.readyStreams.add(stream);
+            }
+            if (paused && stream.notReadyCount == 0) {
+                resume(c, lease, stream);
             }
         }
         return true;
@@ -313,7 +313,7 @@ final class Completer {
         int slot = path.slot(psn);
         if (!path.hasArrived(psn)
                 && (slot == DataHeader.NO_SLOT || lease.messages.arrive(slot, path.bytes(psn)))) {
-            stream.messageArrived(path.msn(psn));
+            stream.sent.complete(path.msn(psn));
         }
     }
 
@@ -427,29 +427,64 @@ final class Completer {
         if (stream == null || !path.isOutstanding(psn) || path.stream(psn) != stream) {
             return;
         }
-        if (stream.notReadyCount == 0) {
+        boolean first = stream.notReadyCount == 0;
+        boolean again = path.isAsking(psn) && path.status(psn) != TxPath.DEFERRED;
+        if (first) {
             stream.notReadySinceNs = nowNs;
+        }
+        if (first || path.seq(psn) < stream.notReadySeq) {
             stream.notReadySeq = path.seq(psn);
-        } else if (nowNs - stream.notReadySinceNs >= device.limits.giveUpNs()) {
-            //= MR-4.5-2
+            stream.notReadyPath = path;
+            stream.notReadyPsn = psn;
+        }
+        if (first || again) {
+            stream.notReadyCount++;
+        }
+        if (isPatienceOver(nowNs, stream)) {
             fail(c, stream, path.seq(psn), WcStatus.RNR_RETRY_EXCEEDED_ERROR);
             return;
         }
-        long pauseNs =
-                Math.min(MAX_PAUSE_NS, (retryAfterUs * 1_000) << Math.min(stream.notReadyCount, 6));
-        if (stream.pausedUntilNs - nowNs <= 0 || stream.notReadyCount == 0) {
-            stream.notReadyCount++;
-            stream.pausedUntilNs = nowNs + pauseNs;
+        if (first || again) {
+            stream.pausedUntilNs = nowNs + pauseNs(stream, retryAfterUs);
         }
         for (int i = 0; i < lease.pathCount; i++) {
             //= MR-4.6-11
             lease.paths[i].excuse(stream, stream.notReadySeq, nowNs);
         }
-        //= MR-4.5-1
+        //= MR-4.5-8
         path.defer(psn, nowNs, stream.pausedUntilNs);
         path.state.onProgress(path.waitingSinceNs(nowNs));
         device.armBy(
                 DeviceState.timer(c.index, DeviceState.CONNECTION_TIMER), stream.pausedUntilNs);
+    }
+
+    /** The oldest request that was refused has a receive: all that waited for it goes on. */
+    private static void resume(TransportConnection c, TxLease lease, Stream stream) {
+        for (int i = 0; i < lease.pathCount; i++) {
+            lease.paths[i].resumeAll(stream);
+        }
+        c.readyStreams.add(stream);
+    }
+
+    /** True when the stream waits no longer for a receive. */
+    private boolean isPatienceOver(long nowNs, Stream stream) {
+        int retries = stream.settings().rnrRetry();
+        if (retries == StreamSettings.UNTIL_GIVE_UP) {
+            //= MR-4.5-10
+            return nowNs - stream.notReadySinceNs >= device.limits.giveUpNs();
+        }
+        //= MR-4.5-9
+        return retries != StreamSettings.FOR_EVER && stream.notReadyCount > retries;
+    }
+
+    private static long pauseNs(Stream stream, long retryAfterUs) {
+        //= MR-4.5-11
+        long askedNs = Math.min(retryAfterUs, StreamSettings.MAX_RNR_TIMER_US) * 1_000;
+        if (stream.settings().rnrRetry() != StreamSettings.UNTIL_GIVE_UP) {
+            return askedNs;
+        }
+        long patientNs = askedNs << Math.min(stream.notReadyCount - 1, 6);
+        return Math.min(patientNs, Math.max(askedNs, MAX_PAUSE_NS));
     }
 
     private void refused(

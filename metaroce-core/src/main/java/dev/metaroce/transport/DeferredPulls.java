@@ -62,7 +62,7 @@ final class DeferredPulls {
         int before = NONE;
         // The newest comes first in the chain.
         for (int entry = stream.deferredPulls; entry != NONE; entry = next[entry]) {
-            if (stream.aheadOfTurn(PullRequest.msn(rows, entry * PullRequest.WORDS)) == 0) {
+            if (stream.received.ahead(PullRequest.msn(rows, entry * PullRequest.WORDS)) == 0) {
                 found = entry;
                 beforeFound = before;
             }

@@ -35,6 +35,8 @@ final class PathTimers {
             }
             if (!path.isAllAcked()) {
                 quiet = false;
+            }
+            if (!path.isAllAcked() && !path.isPaused()) {
                 next = Math.min(next, path.unaSinceNs() + limits.giveUpNs() - nowNs);
             }
         }
@@ -60,7 +62,8 @@ final class PathTimers {
         boolean silent = nowNs - c.heardNs >= limits.giveUpNs() / 2;
         for (int i = 0; i < lease.pathCount; i++) {
             TxPath path = lease.paths[i];
-            if (path.isAllAcked()) {
+            //= MR-4.5-12
+            if (path.isAllAcked() || path.isPaused()) {
                 continue;
             }
             long stuckNs = nowNs - path.unaSinceNs();
@@ -101,7 +104,7 @@ final class PathTimers {
     void onPathTimer(long nowNs, TxLease lease, int pathId) {
         TxPath path = lease.paths[pathId];
         if (path.hasDeferred() && path.deferredUntilNs() - nowNs <= 0) {
-            path.resumeDeferred();
+            path.resumeDeferred(nowNs);
         }
         if (path.state.inFlight() == 0 || probeDeadlineNs(path) - nowNs > 0) {
             return;

@@ -33,7 +33,7 @@ final class PullServer {
         if (!isInRange(request)) {
             return Verdict.INVALID;
         }
-        if (stream.aheadOfTurn(request.msn) == 0) {
+        if (stream.received.ahead(request.msn) == 0) {
             return checkAccess(stream, request);
         }
         //= MR-4.6-13
@@ -71,7 +71,7 @@ final class PullServer {
      */
     boolean accept(Stream stream, PullRequest request) {
         //= MR-4.6-15
-        if (stream.aheadOfTurn(request.msn) == 0) {
+        if (stream.received.ahead(request.msn) == 0) {
             return execute(stream, request);
         }
         device.counters.increment(CounterId.READS_DEFERRED);
@@ -156,7 +156,7 @@ final class PullServer {
      * @return true when its message is complete with it: it was refused in its turn
      */
     boolean repeat(Stream stream, PullRequest request) {
-        int ahead = stream.aheadOfTurn(request.msn);
+        int ahead = stream.received.ahead(request.msn);
         if (ahead > 0 || !isInRange(request)) {
             return false;
         }

@@ -116,7 +116,7 @@ final class Requester {
         int sent = 0;
         for (int i = 0; i < lease.pathCount && sent < budget; i++) {
             TxPath path = lease.paths[i];
-            while (path.lostCount() > 0
+            while (mayResend(lease, path)
                     && path.state.freeWindow() > 0
                     && sent < budget
                     && sent < RUN_PACKETS
@@ -134,9 +134,15 @@ final class Requester {
         return sent;
     }
 
+    /** Profile S: while a packet asks for a receive, what is behind it would not be kept. */
+    private static boolean mayResend(TxLease lease, TxPath path) {
+        boolean held = !lease.selective && path.isHeldBack();
+        return path.lostCount() > 0 && (!held || path.status(path.una()) == TxPath.LOST);
+    }
+
     private int sendNew(
             long nowNs, TransportConnection c, TxLease lease, TxBatch batch, int budget) {
-        Stream stream = nextStream(nowNs, c, lease);
+        Stream stream = nextStream(c, lease);
         if (stream == null) {
             return 0;
         }
@@ -146,6 +152,9 @@ final class Requester {
             return 0;
         }
         TxPath path = lease.paths[choice];
+        if (!lease.selective && path.isHeldBack()) {
+            return 0;
+        }
         int run = Math.min(Math.min(budget, runMax), path.state.freeWindow());
         int sent = 0;
         //= MR-4.3-9
@@ -157,7 +166,7 @@ final class Requester {
                 && lease.admits(nextPayload(stream, lease))) {
             int psn = cutPacket(lease, path, stream);
             boolean answered = path.awaitsReply(psn);
-            stream = nextStream(nowNs, c, lease);
+            stream = nextStream(c, lease);
             int bytes = path.payloadBytes(psn);
             lease.pace(nowNs, bytes);
             boolean full =
@@ -203,7 +212,7 @@ final class Requester {
     }
 
     /** The stream whose turn it is and that has a packet to send; drops those that have none. */
-    private @Nullable Stream nextStream(long nowNs, TransportConnection c, TxLease lease) {
+    private @Nullable Stream nextStream(TransportConnection c, TxLease lease) {
         boolean newMessages = c.leaseState == LeaseState.OPEN;
         if (turnPackets >= STREAM_TURN_PACKETS) {
             turnPackets = 0;
@@ -214,7 +223,7 @@ final class Requester {
             if (stream == null) {
                 return null;
             }
-            if (stream.hasWork(newMessages, lease, nowNs)) {
+            if (stream.hasWork(newMessages, lease)) {
                 if (mayAsk(c, lease, stream)) {
                     return stream;
                 }
@@ -324,7 +333,7 @@ final class Requester {
         boolean whole = slot == DataHeader.NO_SLOT;
         long start = whole ? offset : lease.messages.start(slot);
         long length = whole ? part : lease.messages.length(slot);
-        Opcode opcode = stream.wireOpcode(seq, start + length);
+        Opcode opcode = stream.opcode(seq);
         boolean last = offset + part == start + length;
         boolean imm = last && opcode.carriesImmediate();
         int header = DataHeader.headerBytes(opcode, imm);

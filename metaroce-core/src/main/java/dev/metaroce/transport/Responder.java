@@ -209,17 +209,17 @@ final class Responder {
         int slot = DataHeader.slot(m, at);
         //= MR-2.3-11, MR-4.2-2
         if (payload > device.limits.payloadMtu()
-                || !s.isOpenMessage(DataHeader.msn(m, at))
+                || !s.received.isOpen(DataHeader.msn(m, at))
                 || (slot != DataHeader.NO_SLOT && !contexts.isMessageSlot(slot))) {
             return Verdict.INVALID;
         }
+        stream = s;
         if (opcode.consumesReceive()) {
             receiveSeq = s.postedReceive(DataHeader.recvSeq(m, at, opcode));
             if (receiveSeq < 0) {
                 return Verdict.NOT_READY;
             }
         }
-        stream = s;
         if (opcode.isPull()) {
             pull.read(opcode, m, at, CommonHeader.toTxTime(nowNs));
             return pulls.check(s, pull);
@@ -310,7 +310,7 @@ final class Responder {
         long length = DataHeader.length(m, at);
         Opcode opcode = Stream.opcodeOf(CommonHeader.opcode(m, at));
         if (opcode.consumesReceive() && (CommonHeader.flags(m, at) & Flags.IMM) != 0) {
-            s.immediateArrived(receiveSeq, DataHeader.immediate(m, at, opcode));
+            s.filled().immediate(receiveSeq, DataHeader.immediate(m, at, opcode));
         }
         if (opcode.isPull()) {
             if (pulls.accept(s, pull)) {
@@ -326,10 +326,10 @@ final class Responder {
             contexts.closeMessage(cid, slot);
         }
         if (opcode.consumesReceive()) {
-            s.receiveFilled(receiveSeq, opcode, msn, length);
+            s.filled().fill(receiveSeq, opcode, msn, length);
             MemoryRegion target = invalidated;
             if (target != null) {
-                s.invalidates(receiveSeq, target);
+                s.filled().invalidates(receiveSeq, target);
             }
         }
         messageDone(cid, s, msn);
@@ -340,7 +340,7 @@ final class Responder {
         //= MR-4.2-4
         boolean ended = s.messageDone(msn);
         while (!ended && pulls.executeDeferred(s)) {
-            ended = s.messageDone(s.turnMsn());
+            ended = s.messageDone(s.received.oldest());
         }
         if (ended) {
             endOwnWork(cid, s);
@@ -412,7 +412,13 @@ final class Responder {
                 CommonHeader.psn(m, at),
                 message ? DataHeader.msn(m, at) : 0,
                 0,
-                code == NakCode.RECEIVER_NOT_READY ? AckBuilder.RETRY_AFTER_US : 0);
+                code == NakCode.RECEIVER_NOT_READY ? retryAfterUs() : 0);
+    }
+
+    /** What the queue pair without a receive tells; one that is not there yet has no say. */
+    private int retryAfterUs() {
+        Stream s = stream;
+        return s == null ? StreamSettings.DEFAULT_RNR_TIMER_US : s.settings().minRnrTimerUs();
     }
 
     void onProbe(long nowNs, PacketMemory m, int at, NetAddress source) {

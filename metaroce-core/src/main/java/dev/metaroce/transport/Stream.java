@@ -1,13 +1,11 @@
 package dev.metaroce.transport;
 
-import dev.metaroce.memory.MemoryRegion;
 import dev.metaroce.ring.CompletionRing;
 import dev.metaroce.ring.DoorbellList;
-import dev.metaroce.ring.Reservation;
+import dev.metaroce.ring.SharedReceives;
 import dev.metaroce.ring.WcOpcode;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.ring.WorkQueue;
-import dev.metaroce.util.WindowBitmap;
 import dev.metaroce.wire.DataHeader;
 import dev.metaroce.wire.Opcode;
 
@@ -24,9 +22,6 @@ import java.lang.invoke.VarHandle;
  * <p>Applications touch the two work queues and the bell; all else belongs to the engine thread.
  */
 public final class Stream extends ReadyList.Item<Stream> {
-    /** Messages of one stream that may be unfinished at once: what the target's bitmap spans. */
-    static final int MESSAGE_WINDOW = WindowBitmap.BITS;
-
     private static final long NONE = -1;
     private static final byte OPEN = 0;
     private static final byte SENT = 1;
@@ -69,10 +64,9 @@ public final class Stream extends ReadyList.Item<Stream> {
     private WcStatus refusedStatus = WcStatus.SUCCESS;
     private int nextMsn;
 
-    /** The oldest message that is not known to have arrived whole, and which after it are. */
-    private int missingMsn;
+    /** As initiator: the messages that are known to have arrived whole. */
+    final MessageWindow sent = new MessageWindow();
 
-    private final long[] arrivedMsn = new long[WindowBitmap.WORDS];
     private int nextRecvSeq;
     private int txLease;
 
@@ -86,8 +80,16 @@ public final class Stream extends ReadyList.Item<Stream> {
     /** Not before this time may the stream send again: the target had no receive posted. */
     long pausedUntilNs;
 
-    /** How often in a row the target had no receive; 0 when the oldest request is a new one. */
+    /**
+     * How often in a row the target had no receive for the packet refused first; 0 when the oldest
+     * request is a new one.
+     */
     int notReadyCount;
+
+    /** The packet that was refused first, meaningful while notReadyCount is not 0. */
+    @Nullable TxPath notReadyPath;
+
+    int notReadyPsn;
 
     /** The request that was refused first, meaningful while notReadyCount is not 0. */
     long notReadySeq;
@@ -97,8 +99,10 @@ public final class Stream extends ReadyList.Item<Stream> {
 
     // Target
     private int rxLease;
-    private int rxNextMsn;
-    private final long[] rxDone = new long[WindowBitmap.WORDS];
+
+    /** As target: the messages that are complete. */
+    final MessageWindow received = new MessageWindow();
+
     private long rxHead;
     private long rxBase;
     private long spoiltSeq = NONE;
@@ -108,15 +112,7 @@ public final class Stream extends ReadyList.Item<Stream> {
     /** First of the READs and atomics that came before their turn, for {@link DeferredPulls}. */
     int deferredPulls = DeferredPulls.NONE;
 
-    private final long[] rxBytes;
-    private final int[] rxImmediate;
-    private final int[] rxMsn;
-
-    /** Code of the operation that filled the receive, 0 until one did. */
-    private final byte[] rxOpcode;
-
-    /** Regions that messages invalidate when they are reported; null until the first. */
-    private @Nullable MemoryRegion @Nullable [] rxInvalidates;
+    private final FilledReceives filled;
 
     Stream(int id, TransportConnection connection, StreamSettings settings) {
         this.id = id;
@@ -133,17 +129,20 @@ public final class Stream extends ReadyList.Item<Stream> {
                         settings.maxSendSge(),
                         settings.maxInline(),
                         settings.signalAll());
+        SharedReceives shared = settings.shared();
+        if (shared != null) {
+            shared.join();
+        }
         receiveQueue =
-                WorkQueue.receives(this, domain, settings.receiveDepth(), settings.maxReceiveSge());
+                shared == null
+                        ? WorkQueue.receives(
+                                this, domain, settings.receiveDepth(), settings.maxReceiveSge())
+                        : shared.taker(this);
         int slots = sendQueue.slots();
         pendingPackets = new int[slots];
         recvSeq = new int[slots];
         progress = new byte[slots];
-        int receives = receiveQueue.slots();
-        rxBytes = new long[receives];
-        rxImmediate = new int[receives];
-        rxMsn = new int[receives];
-        rxOpcode = new byte[receives];
+        filled = new FilledReceives(receiveQueue);
     }
 
     public int id() {
@@ -190,18 +189,8 @@ public final class Stream extends ReadyList.Item<Stream> {
         return settings.domain();
     }
 
-    StreamSettings settings() {
+    public StreamSettings settings() {
         return settings;
-    }
-
-    /** Room for the completions of sends. */
-    public Reservation sendRoom() {
-        return settings.send();
-    }
-
-    /** Room for the completions of receives. */
-    public Reservation receiveRoom() {
-        return settings.receive();
     }
 
     /** Posting thread: the queue pair is to end, at the next ring of the bell. */
@@ -237,8 +226,7 @@ public final class Stream extends ReadyList.Item<Stream> {
         if (txLease != lease) {
             txLease = lease;
             nextMsn = 0;
-            missingMsn = 0;
-            WindowBitmap.clear(arrivedMsn, 0);
+            sent.reset();
             nextRecvSeq = 0;
         }
     }
@@ -248,8 +236,8 @@ public final class Stream extends ReadyList.Item<Stream> {
      *
      * @param newMessages false while only messages begun may go on
      */
-    boolean hasWork(boolean newMessages, TxLease lease, long nowNs) {
-        if (error || (notReadyCount > 0 && pausedUntilNs - nowNs > 0)) {
+    boolean hasWork(boolean newMessages, TxLease lease) {
+        if (error || notReadyCount > 0) {
             return false;
         }
         if (isMidMessage()) {
@@ -258,7 +246,7 @@ public final class Stream extends ReadyList.Item<Stream> {
         //= MR-4.2-3
         return newMessages
                 && sendSeq < end()
-                && (txLease != lease.number || nextMsn - missingMsn < MESSAGE_WINDOW)
+                && (txLease != lease.number || sent.ahead(nextMsn) < MessageWindow.SIZE)
                 && (lease.messages.hasRoom() || !needsSlot(lease))
                 && !isFencedOff();
     }
@@ -286,7 +274,7 @@ public final class Stream extends ReadyList.Item<Stream> {
         long bytes = -sendOffset;
         for (long seq = sendSeq; hasUnsent() && seq < end(); seq++) {
             bytes += sendQueue.length(seq);
-            if (bytes >= most || seq - sendSeq == MESSAGE_WINDOW) {
+            if (bytes >= most || seq - sendSeq == MessageWindow.SIZE) {
                 return most;
             }
         }
@@ -321,7 +309,8 @@ public final class Stream extends ReadyList.Item<Stream> {
     /** Bytes of the message that comes next: a WRITE or READ longer than the quota is several. */
     long nextMessageBytes(TxLease lease) {
         long left = sendQueue.length(sendSeq) - sendOffset;
-        return opcode(sendSeq).hasReth() ? lease.messageBytes(left) : left;
+        //= MR-4.2-12
+        return opcode(sendSeq).consumesReceive() ? left : lease.messageBytes(left);
     }
 
     /** Bytes left of the message that was begun. */
@@ -355,14 +344,7 @@ public final class Stream extends ReadyList.Item<Stream> {
                 needsSlot(lease) ? lease.messages.open(sendOffset, length) : DataHeader.NO_SLOT;
         //= MR-4.2-1
         nextMsn++;
-        recvSeq[at] = wireOpcode(sendSeq, messageEnd).consumesReceive() ? nextRecvSeq++ : 0;
-    }
-
-    /** The operation of a message that ends at {@code end} of its work request. */
-    Opcode wireOpcode(long seq, long end) {
-        Opcode opcode = opcode(seq);
-        //= MR-4.2-12
-        return opcode == Opcode.WRITE_IMM && end < sendQueue.length(seq) ? Opcode.WRITE : opcode;
+        recvSeq[at] = opcode(sendSeq).consumesReceive() ? nextRecvSeq++ : 0;
     }
 
     /** One packet of {@code bytes} was cut; returns true when it was the last of its request. */
@@ -388,7 +370,7 @@ public final class Stream extends ReadyList.Item<Stream> {
         int at = sendQueue.index(sendSeq);
         pendingPackets[at] = 0;
         nextRecvSeq += opcode(sendSeq).consumesReceive() ? 1 : 0;
-        messageArrived(nextMsn++);
+        sent.complete(nextMsn++);
         progress[at] = DONE;
         sendSeq++;
         completeFinished();
@@ -399,21 +381,6 @@ public final class Stream extends ReadyList.Item<Stream> {
         sendOffset = offset;
         messageStart = offset;
         messageEnd = offset;
-    }
-
-    /** All packets of a message are known to have arrived. */
-    void messageArrived(int messageNumber) {
-        int ahead = messageNumber - missingMsn;
-        if (ahead > 0) {
-            WindowBitmap.set(arrivedMsn, 0, ahead - 1);
-        } else {
-            missingMsn += WindowBitmap.advance(arrivedMsn, 0);
-        }
-    }
-
-    /** True when the target is known to have every message before this one. */
-    boolean hasTurn(int messageNumber) {
-        return messageNumber - missingMsn <= 0;
     }
 
     /** True when every request on the way is a READ, or a WRITE without immediate. */
@@ -487,7 +454,6 @@ public final class Stream extends ReadyList.Item<Stream> {
             completed++;
         }
         if (completed > 0) {
-            notReadyCount = 0;
             endIfRefused();
         }
         return completed;
@@ -539,8 +505,13 @@ public final class Stream extends ReadyList.Item<Stream> {
 
     /** The connection or the queue pair ended: flushes what is left and gives room back. */
     void end(WcStatus oldest) {
+        boolean first = !ended;
         ended = true;
         fail(oldest);
+        SharedReceives shared = settings.shared();
+        if (first && shared != null) {
+            shared.leave();
+        }
     }
 
     /**
@@ -553,19 +524,21 @@ public final class Stream extends ReadyList.Item<Stream> {
         // Whoever posted before it could see the error is seen here, and the other way round.
         VarHandle.fullFence();
         cutFrom(0);
-        if (sendRoom().resume()) {
+        if (settings.send().resume()) {
             for (long tail = sendQueue.tail(); headSeq < tail; headSeq++) {
                 complete(headSeq, status);
                 status = WcStatus.WR_FLUSH_ERROR;
             }
         }
         sendSeq = headSeq;
-        if (receiveRoom().resume()) {
+        if (settings.receive().resume()) {
             flushReceives(NONE);
         }
         if (ended) {
-            sendRoom().end();
-            receiveRoom().end();
+            settings.send().end();
+            if (settings.shared() == null) {
+                settings.receive().end();
+            }
         }
     }
 
@@ -590,29 +563,11 @@ public final class Stream extends ReadyList.Item<Stream> {
     void enterRxLease(int lease) {
         if (rxLease != lease) {
             rxLease = lease;
-            rxNextMsn = 0;
-            WindowBitmap.clear(rxDone, 0);
+            received.reset();
             spoiltSeq = NONE;
             //= MR-4.2-6
             rxBase = rxHead;
         }
-    }
-
-    /** True when the message number is one the initiator may use now and is not finished. */
-    boolean isOpenMessage(int messageNumber) {
-        int ahead = messageNumber - rxNextMsn;
-        return ahead == 0
-                || (ahead > 0 && ahead < MESSAGE_WINDOW && !WindowBitmap.get(rxDone, 0, ahead - 1));
-    }
-
-    /** The oldest message that is not complete: READs and atomics of it are executed now. */
-    int turnMsn() {
-        return rxNextMsn;
-    }
-
-    /** How far this message is ahead of the oldest that is not complete: 0 has its turn now. */
-    int aheadOfTurn(int messageNumber) {
-        return messageNumber - rxNextMsn;
     }
 
     /**
@@ -621,28 +576,27 @@ public final class Stream extends ReadyList.Item<Stream> {
      */
     long postedReceive(int wireNumber) {
         long seq = rxBase + Integer.toUnsignedLong(wireNumber);
+        SharedReceives shared = settings.shared();
+        //= MR-4.9-9, MR-4.9-11
+        if (shared != null && seq - rxHead < MessageWindow.SIZE) {
+            takeThrough(seq, shared);
+        }
         return seq >= rxHead && seq < receiveQueue.tail() ? seq : -1;
     }
 
-    /** The message in receive {@code seq} is complete; it is reported when its turn comes. */
-    void receiveFilled(long seq, Opcode opcode, int messageNumber, long bytes) {
-        int at = receiveQueue.index(seq);
-        rxBytes[at] = bytes;
-        rxMsn[at] = messageNumber;
-        rxOpcode[at] = (byte) opcode.code();
-    }
-
-    /** The packet that carries the immediate of receive {@code seq} came, maybe before others. */
-    void immediateArrived(long seq, int immediate) {
-        rxImmediate[receiveQueue.index(seq)] = immediate;
-    }
-
-    /** The message in receive {@code seq} takes the remote rights from {@code target}. */
-    void invalidates(long seq, MemoryRegion target) {
-        if (rxInvalidates == null) {
-            rxInvalidates = new MemoryRegion[receiveQueue.slots()];
+    /**
+     * Takes receives for this message and all before it that have none. Were only this one to take
+     * one, it could be the last, and wait for ever for an earlier message that finds none.
+     */
+    private void takeThrough(long seq, SharedReceives shared) {
+        //= MR-4.9-10
+        while (receiveQueue.tail() <= seq && shared.take(receiveQueue, rxHead)) {
+            filled.followGrowth(rxHead);
         }
-        rxInvalidates[receiveQueue.index(seq)] = target;
+    }
+
+    FilledReceives filled() {
+        return filled;
     }
 
     /**
@@ -650,57 +604,15 @@ public final class Stream extends ReadyList.Item<Stream> {
      * ended with that, as {@link #receiveSpoilt} says.
      */
     boolean messageDone(int messageNumber) {
-        int ahead = messageNumber - rxNextMsn;
-        if (ahead > 0) {
-            WindowBitmap.set(rxDone, 0, ahead - 1);
+        if (!received.complete(messageNumber)) {
             return false;
         }
-        rxNextMsn += WindowBitmap.advance(rxDone, 0);
         long tail = receiveQueue.tail();
-        while (rxHead < tail && isReportable(receiveQueue.index(rxHead))) {
-            reportReceive();
+        while (rxHead < tail && filled.isReportable(rxHead, received.oldest())) {
+            filled.report(rxHead, receiveRing);
+            rxHead++;
         }
         return endIfSpoilt();
-    }
-
-    private boolean isReportable(int at) {
-        return rxOpcode[at] != 0 && rxMsn[at] - rxNextMsn < 0;
-    }
-
-    private void reportReceive() {
-        int at = receiveQueue.index(rxHead);
-        Opcode opcode = opcodeOf(rxOpcode[at]);
-        rxOpcode[at] = 0;
-        CompletionRing.Extra extra = CompletionRing.Extra.NONE;
-        int value = 0;
-        if (opcode.carriesImmediate()) {
-            extra = CompletionRing.Extra.IMMEDIATE;
-            value = rxImmediate[at];
-        } else if (opcode.invalidates()) {
-            extra = CompletionRing.Extra.INVALIDATED;
-            value = invalidate(at);
-        }
-        receiveRing.push(
-                receiveQueue,
-                rxHead,
-                receiveQueue.wrId(rxHead),
-                WcStatus.SUCCESS,
-                opcode.hasReth() ? WcOpcode.RECEIVE_RDMA_WITH_IMMEDIATE : WcOpcode.RECEIVE,
-                rxBytes[at],
-                value,
-                extra);
-        rxHead++;
-    }
-
-    /** Before the application is told of it. Returns the key that is dead from now on. */
-    private int invalidate(int at) {
-        //= MR-4.9-6
-        MemoryRegion target = rxInvalidates == null ? null : rxInvalidates[at];
-        if (target == null) {
-            return 0;
-        }
-        target.revoke();
-        return target.rkey();
     }
 
     /**
@@ -718,9 +630,10 @@ public final class Stream extends ReadyList.Item<Stream> {
 
     private boolean endIfSpoilt() {
         //= MR-4.1-3
-        if (error || spoiltSeq == NONE || rxNextMsn != spoiltMsn) {
+        if (error || spoiltSeq == NONE || received.oldest() != spoiltMsn) {
             return false;
         }
+        //= MR-4.9-12
         flushReceives(spoiltSeq);
         fail(WcStatus.WR_FLUSH_ERROR);
         return true;

@@ -1,6 +1,9 @@
 package dev.metaroce.transport;
 
 import dev.metaroce.ring.Reservation;
+import dev.metaroce.ring.SharedReceives;
+
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a stream is made with; ranges are those of {@code QueuePairOptions}.
@@ -16,6 +19,7 @@ import dev.metaroce.ring.Reservation;
  * @param signalAll every send has a completion
  * @param rnrRetry tries again of a message that found no receive: 0..6, FOR_EVER, UNTIL_GIVE_UP
  * @param minRnrTimerUs RetryAfter told to a peer that found no receive, microseconds
+ * @param shared where receives come from; null for the stream's own receive queue
  */
 public record StreamSettings(
         int domain,
@@ -28,7 +32,8 @@ public record StreamSettings(
         int maxInline,
         boolean signalAll,
         int rnrRetry,
-        int minRnrTimerUs) {
+        int minRnrTimerUs,
+        @Nullable SharedReceives shared) {
     /** Value of {@code rnrRetry}: no count, but the give-up time of the device. */
     public static final int UNTIL_GIVE_UP = -1;
 

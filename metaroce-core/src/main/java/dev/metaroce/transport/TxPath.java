@@ -63,6 +63,10 @@ final class TxPath {
     private long deferredUntilNs;
     private int una;
     private long unaSinceNs;
+
+    /** The oldest packet was set aside, and not sent since. */
+    private boolean unaPaused;
+
     private int nextPsn;
     private int order;
     private int deliveredOrder;
@@ -85,6 +89,7 @@ final class TxPath {
         deferredCount = 0;
         una = initialPsn;
         nextPsn = initialPsn;
+        unaPaused = false;
         order = 1;
         deliveredOrder = 0;
         guardPackets = 0;
@@ -191,8 +196,10 @@ final class TxPath {
         sentOrder[at] = order++;
         sentTime[at] = txTime;
         status[at] = IN_FLIGHT;
-        if (psn == una && !resent[at]) {
+        //= MR-4.5-12
+        if (psn == una && (unaPaused || !resent[at])) {
             unaSinceNs = nowNs;
+            unaPaused = false;
         }
         state.onSent(nowNs);
         lease.onSent(payload(at));
@@ -362,6 +369,7 @@ final class TxPath {
         int at = una & mask;
         if (!isAllAcked() && stream[at] == waiting && pull[at] != 0 && seq[at] > behindSeq) {
             unaSinceNs = nowNs;
+            unaPaused = false;
         }
     }
 
@@ -445,7 +453,7 @@ final class TxPath {
         return status[at] == IN_FLIGHT
                 && pull[at] != 0
                 && asking != null
-                && asking.hasTurn(msn[at]);
+                && asking.sent.ahead(msn[at]) <= 0;
     }
 
     /** A packet in flight will not arrive. */
@@ -491,30 +499,72 @@ final class TxPath {
             return;
         }
         status[at] = DEFERRED;
+        if (deferredCount == 0 || untilNs - deferredUntilNs < 0) {
+            deferredUntilNs = untilNs;
+        }
         deferredCount++;
-        deferredUntilNs = untilNs;
     }
 
     boolean hasDeferred() {
         return deferredCount > 0;
     }
 
+    /** When the first pause of a stream with packets set aside may be over. */
     long deferredUntilNs() {
         return deferredUntilNs;
     }
 
-    void resumeDeferred() {
+    /** True when the oldest packet waits, or has just waited, for a receive of the target. */
+    boolean isPaused() {
+        return una != nextPsn && (unaPaused || status[una & mask] == DEFERRED);
+    }
+
+    /** True for the one packet that asks whether the target has a receive now. */
+    boolean isAsking(int psn) {
+        Stream from = stream[psn & mask];
+        return from != null
+                && from.notReadyCount > 0
+                && from.notReadyPath == this
+                && from.notReadyPsn == psn;
+    }
+
+    /** Profile S: true when nothing behind the oldest packet would be kept, but for luck. */
+    boolean isHeldBack() {
+        return una != nextPsn && isAsking(una);
+    }
+
+    /** The stream found a receive: all that it has set aside is to be sent again. */
+    void resumeAll(Stream resumed) {
         for (int psn = una; psn != nextPsn && deferredCount > 0; psn++) {
             int at = psn & mask;
-            if (status[at] == DEFERRED) {
-                deferredToLost(at);
+            if (status[at] == DEFERRED && stream[at] == resumed) {
+                deferredToLost(psn);
             }
         }
     }
 
-    private void deferredToLost(int at) {
+    /** A packet that asks, and whose pause is over, is to be sent again; all others wait for it. */
+    void resumeDeferred(long nowNs) {
+        long leftNs = Long.MAX_VALUE / 2;
+        for (int psn = una; psn != nextPsn && deferredCount > 0; psn++) {
+            Stream from = stream[psn & mask];
+            if (from == null || status[psn & mask] != DEFERRED || !isAsking(psn)) {
+                continue;
+            }
+            long pauseNs = from.pausedUntilNs - nowNs;
+            if (pauseNs <= 0) {
+                deferredToLost(psn);
+            } else {
+                leftNs = Math.min(leftNs, pauseNs);
+            }
+        }
+        deferredUntilNs = nowNs + leftNs;
+    }
+
+    private void deferredToLost(int psn) {
+        unaPaused |= psn == una;
         deferredCount--;
-        toLost(at);
+        toLost(psn & mask);
     }
 
     /** Packets of a stream, from one request on, turn into SKIPs that are sent at once. */
@@ -526,7 +576,7 @@ final class TxPath {
                 if (status[at] == IN_FLIGHT) {
                     markLost(psn);
                 } else if (status[at] == DEFERRED) {
-                    deferredToLost(at);
+                    deferredToLost(psn);
                 }
                 if (pull[at] != 0) {
                     pull[at] = 0;

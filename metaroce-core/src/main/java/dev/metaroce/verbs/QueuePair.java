@@ -70,7 +70,7 @@ public final class QueuePair implements AutoCloseable {
      * @throws IllegalStateException when the queue pair has ended
      */
     public PostResult post(SendRequest request) {
-        requireLive(stream.sendRoom());
+        requireLive(stream.settings().send());
         if (!request.hasOperation()) {
             throw new IllegalArgumentException(
                     "send request without an operation: say write, send or another first");
@@ -87,7 +87,11 @@ public final class QueuePair implements AutoCloseable {
      * Results and errors as for {@link #post(SendRequest)}.
      */
     public PostResult post(ReceiveRequest request) {
-        requireLive(stream.receiveRoom());
+        requireLive(stream.settings().receive());
+        if (stream.settings().shared() != null) {
+            throw new IllegalStateException(
+                    "the queue pair takes its receives from a shared queue: post them there");
+        }
         PostResult result = stream.receiveQueue().offer(request);
         // The engine looks for receives when messages come. A failed pair gets none any more.
         if (result == PostResult.OK && stream.missedFlush()) {

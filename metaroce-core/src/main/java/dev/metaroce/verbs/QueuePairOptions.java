@@ -4,6 +4,8 @@ import dev.metaroce.ring.WorkQueue;
 import dev.metaroce.ring.WorkRequest;
 import dev.metaroce.transport.StreamSettings;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * What a queue pair is to be like (as {@code ibv_qp_init_attr} and the attributes of {@code
  * ibv_modify_qp}). Start with {@link #of}.
@@ -25,6 +27,9 @@ import dev.metaroce.transport.StreamSettings;
  *     for ever, as InfiniBand has it; default {@link #UNTIL_GIVE_UP}
  * @param minRnrTimerUs how long a peer has to wait that found no receive here, 1..655,360 us;
  *     default 200
+ * @param sharedReceiveQueue where receives are posted and taken from, of the same protection
+ *     domain; {@code receiveDepth} and {@code maxReceiveSge} mean nothing then. Default null: the
+ *     queue pair has a receive queue of its own
  */
 public record QueuePairOptions(
         CompletionQueue sendQueue,
@@ -36,7 +41,8 @@ public record QueuePairOptions(
         int maxInline,
         boolean signalAll,
         int rnrRetry,
-        int minRnrTimerUs) {
+        int minRnrTimerUs,
+        @Nullable SharedReceiveQueue sharedReceiveQueue) {
     /**
      * Value of {@code rnrRetry}: a message for which there is no receive is sent again, after
      * pauses that grow to 10 ms, until the device's give-up time is over.
@@ -80,6 +86,7 @@ public record QueuePairOptions(
         private boolean signalAll;
         private int rnrRetry = UNTIL_GIVE_UP;
         private int minRnrTimerUs = StreamSettings.DEFAULT_RNR_TIMER_US;
+        private @Nullable SharedReceiveQueue sharedReceiveQueue;
 
         private Builder(CompletionQueue sendQueue, CompletionQueue receiveQueue) {
             this.sendQueue = sendQueue;
@@ -126,6 +133,11 @@ public record QueuePairOptions(
             return this;
         }
 
+        public Builder sharedReceiveQueue(SharedReceiveQueue value) {
+            sharedReceiveQueue = value;
+            return this;
+        }
+
         public QueuePairOptions build() {
             return new QueuePairOptions(
                     sendQueue,
@@ -137,7 +149,8 @@ public record QueuePairOptions(
                     maxInline,
                     signalAll,
                     rnrRetry,
-                    minRnrTimerUs);
+                    minRnrTimerUs,
+                    sharedReceiveQueue);
         }
     }
 }

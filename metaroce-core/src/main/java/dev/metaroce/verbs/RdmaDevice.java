@@ -48,6 +48,19 @@ public final class RdmaDevice implements AutoCloseable {
     }
 
     /**
+     * @param domain of the queue pairs that are to use it
+     * @param depth receives posted and not polled, 1..32768
+     * @param maxSge pieces of memory of a receive, 1..16
+     * @param limit as for {@link SharedReceiveQueue#arm}; 0 for none
+     */
+    public SharedReceiveQueue createSharedReceiveQueue(
+            ProtectionDomain domain, int depth, int maxSge, int limit) {
+        SharedReceiveQueue made = new SharedReceiveQueue(this, domain, depth, maxSge);
+        made.arm(limit);
+        return made;
+    }
+
+    /**
      * Starts to connect; returns at once. Create queue pairs right away if you like: work may be
      * posted while the connection is CONNECTING.
      *
@@ -155,6 +168,12 @@ public final class RdmaDevice implements AutoCloseable {
         driver.close();
     }
 
+    /** Runs something on the engine's thread. */
+    void run(Runnable command) {
+        engine.submit(command);
+        driver.wake();
+    }
+
     void ring(Stream stream) {
         if (engine.doorbells().ring(stream.bell())) {
             driver.wake();
@@ -163,10 +182,20 @@ public final class RdmaDevice implements AutoCloseable {
 
     QueuePair createQueuePair(
             Connection connection, ProtectionDomain domain, QueuePairOptions options) {
+        SharedReceiveQueue shared = options.sharedReceiveQueue();
+        if (shared != null && shared.domain() != domain) {
+            throw new IllegalArgumentException(
+                    "the shared receive queue is of another protection domain than the queue pair");
+        }
+        CompletionQueue receiveQueue = options.receiveQueue();
         Reservation send = options.sendQueue().reserve(options.sendDepth());
         Stream stream;
         try {
-            stream = connection.transport().addStream(settings(domain, options, send));
+            Reservation receive =
+                    shared == null
+                            ? receiveQueue.reserve(options.receiveDepth())
+                            : shared.roomIn(receiveQueue);
+            stream = connection.transport().addStream(settings(domain, options, send, receive));
         } catch (RuntimeException e) {
             options.sendQueue().cancel(send);
             throw e;
@@ -177,11 +206,15 @@ public final class RdmaDevice implements AutoCloseable {
     }
 
     private static StreamSettings settings(
-            ProtectionDomain domain, QueuePairOptions options, Reservation send) {
+            ProtectionDomain domain,
+            QueuePairOptions options,
+            Reservation send,
+            Reservation receive) {
+        SharedReceiveQueue shared = options.sharedReceiveQueue();
         return new StreamSettings(
                 domain.id(),
                 send,
-                options.receiveQueue().reserve(options.receiveDepth()),
+                receive,
                 options.sendDepth(),
                 options.receiveDepth(),
                 options.maxSendSge(),
@@ -189,7 +222,8 @@ public final class RdmaDevice implements AutoCloseable {
                 options.maxInline(),
                 options.signalAll(),
                 options.rnrRetry(),
-                options.minRnrTimerUs());
+                options.minRnrTimerUs(),
+                shared == null ? null : shared.receives());
     }
 
     void close(TransportConnection transport) {

@@ -67,10 +67,7 @@ class ZeroAllocationTest {
             device = new RdmaDevice(engine, new ManualDriver());
             domain = device.allocProtectionDomain();
             queue = device.createCompletionQueue(4 * DEPTH);
-            region =
-                    domain.register(
-                            Arena.ofAuto().allocate(1 << 16),
-                            Access.ALL);
+            region = domain.register(Arena.ofAuto().allocate(1 << 16), Access.ALL);
         }
 
         /** One turn; what it sends arrives at once, but for a packet now and then. */
@@ -101,7 +98,16 @@ class ZeroAllocationTest {
     private long completed;
 
     @ParameterizedTest
-    @CsvSource({"M, WRITE", "M, SEND", "S, WRITE", "S, SEND", "M, READ", "S, READ", "M, ADD", "S, ADD"})
+    @CsvSource({
+        "M, WRITE",
+        "M, SEND",
+        "S, WRITE",
+        "S, SEND",
+        "M, READ",
+        "S, READ",
+        "M, ADD",
+        "S, ADD"
+    })
     void aMillionPacketsAllocateNothing(Profile profile, Kind kind) {
         Node client = new Node(1, profile);
         Node server = new Node(2, profile);

@@ -25,7 +25,7 @@ class DeferredPullsTest {
     private Stream newStream() {
         Reservation room = new Reservation(new CompletionRing(16), 4);
         return connection.addStream(
-                new StreamSettings(1, room, room, 4, 4, 1, 1, 0, false, 0, 200));
+                new StreamSettings(1, room, room, 4, 4, 1, 1, 0, false, 0, 200, null));
     }
 
     private PullRequest read(int msn, int psn) {

@@ -106,7 +106,7 @@ class LifeCycleCasesTest {
     @Test
     @DisplayName("C04: data of an earlier holder never reaches the next one, for every context")
     void c04AStalePacketMissesTheNextHolder() {
-        // The message is to come as DATA: a stale REQUEST is another story, see EarlyTest.
+        // The message is to come as DATA: a stale REQUEST is another story, see EarlyReplayTest.
         DeviceLimits limits =
                 DEFAULTS.toBuilder().contexts(256).packetLifetimeNs(MS).earlyData(false).build();
         Pair pair = new Pair(4, limits, 1, 1 << 16).connect();

@@ -129,7 +129,7 @@ class ManyInitiatorsTest {
         late.write(1 << 16);
         long during = runFor(peers, 100 * MS, 256);
         assertThat(during).isGreaterThan(before * 9 / 10);
-        assertThat(late.node.count(CounterId.REQUESTS_SENT)).isBetween(2L, 25L);
+        assertThat(late.node.count(CounterId.REQUESTS_SENT)).isBetween(1L, 25L);
         // One of the 256 stops, if it was not between two messages at the right moment.
         long start = peers.lab.nowNs();
         while (!late.isDone() && peers.lab.nowNs() - start < SECOND) {

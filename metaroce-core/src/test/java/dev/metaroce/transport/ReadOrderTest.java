@@ -181,8 +181,7 @@ class ReadOrderTest {
         Pair pair = new Pair(7, Profiles.only(profile).quotaBytes(1 << 13).build(), 1, 1 << 16);
         pair.connect();
         pair.serverEnd.fill(pair.lab.rng("data"));
-        byte[] before =
-                pair.serverEnd.region.segment().toArray(ValueLayout.JAVA_BYTE);
+        byte[] before = pair.serverEnd.region.segment().toArray(ValueLayout.JAVA_BYTE);
         Reader reader = new Reader(pair, 1 << 17);
         // All replies come late, so that a WRITE without a fence would be there first.
         pair.lab.addFault(
@@ -208,8 +207,7 @@ class ReadOrderTest {
                 .isEqualTo(pair.client.count(CounterId.REPLIES_RECEIVED));
 
         pair.expectSends(5, SECOND);
-        byte[] read =
-                reader.local.segment().asSlice(0, 1 << 16).toArray(ValueLayout.JAVA_BYTE);
+        byte[] read = reader.local.segment().asSlice(0, 1 << 16).toArray(ValueLayout.JAVA_BYTE);
         assertThat(read).isEqualTo(before);
         assertThat(reader.local.segment().get(ValueLayout.JAVA_BYTE, (1 << 16) + 64))
                 .isEqualTo((byte) 0x77);

@@ -62,9 +62,11 @@ class RobustnessCasesTest {
                     answers[0] += packet.destination.sameHost(STRANGER) ? packet.bytes.length : 0;
                     return 1;
                 });
+        // The case has a million: -Dmetaroce.mutations=1000000
+        int mutations = Integer.getInteger("metaroce.mutations", 100_000);
         Rng rng = new Rng(101);
         long injected = 0;
-        for (int i = 0; i < 100_000; i++) {
+        for (int i = 0; i < mutations; i++) {
             byte[] bytes = mutate(rng, corpus);
             Lab.Node to = rng.chance(0.8) ? pair.server : pair.client;
             NetAddress from =

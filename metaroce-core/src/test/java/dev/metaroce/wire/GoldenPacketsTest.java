@@ -233,8 +233,7 @@ class GoldenPacketsTest {
     void replies() {
         reply(Opcode.READ_DATA, 0x1020_3046, 0xCAFE_0010);
         ReplyHeader.encode(memory, AT, 11, 1408, 0xCAFE_BAC4, 16, 7, 9);
-        assertSealed(
-                SamplePackets.READ_DATA, payload(Opcode.READ_DATA, false, 0xB1, 0xB2, 0xB3));
+        assertSealed(SamplePackets.READ_DATA, payload(Opcode.READ_DATA, false, 0xB1, 0xB2, 0xB3));
 
         reply(Opcode.ATOMIC_REPLY, 0x1020_3047, 0xCAFE_0011);
         ReplyHeader.encode(memory, AT, 12, 0, 0xCAFE_BAC5, 0xFFFF, 255, 254);
@@ -263,8 +262,7 @@ class GoldenPacketsTest {
 
     private void reply(Opcode opcode, int psn, int txTime) {
         int type = PacketType.DATA.code();
-        CommonHeader.encode(
-                memory, AT, type, 0, 0xBEEF, 2, opcode.code(), 0x0102, psn, txTime);
+        CommonHeader.encode(memory, AT, type, 0, 0xBEEF, 2, opcode.code(), 0x0102, psn, txTime);
     }
 
     @Test

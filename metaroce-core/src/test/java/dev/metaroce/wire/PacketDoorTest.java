@@ -80,8 +80,8 @@ class PacketDoorTest {
 
     /**
      * W03: the same with a checksum that is right for the prefix, so that the sizes themselves are
-     * judged. Only a packet from the middle of a message, or a reply to a READ, may lose payload and
-     * still be one.
+     * judged. Only a packet from the middle of a message, or a reply to a READ, may lose payload
+     * and still be one.
      */
     @ParameterizedTest
     @MethodSource("samples")

@@ -60,6 +60,7 @@ class MemoryGoneTest {
         return call.completed > 0;
     }
 
+    @SuppressWarnings("MustBeClosedChecker") // that they are closed at a bad moment is the point
     private static void closeInMidTransfer(
             Station server, Station client, Gone gone, int completedBefore) {
         int writes = 1000;
