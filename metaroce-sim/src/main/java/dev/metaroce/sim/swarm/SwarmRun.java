@@ -304,6 +304,7 @@ final class SwarmRun implements Application {
         for (Placed placed : memories) {
             placed.memory.check(placed.name);
         }
+        talks.forEach(SwarmTalk::checkAtEnd);
         for (SwarmHost host : hosts) {
             if (!host.isDead() && host.contextsInUse() > 0) {
                 throw new Objection("h%d does not get its contexts back".formatted(host.number));
