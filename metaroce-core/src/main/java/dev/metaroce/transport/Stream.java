@@ -1,5 +1,6 @@
 package dev.metaroce.transport;
 
+import dev.metaroce.event.AsyncEventType;
 import dev.metaroce.ring.CompletionRing;
 import dev.metaroce.ring.DoorbellList;
 import dev.metaroce.ring.SharedReceives;
@@ -26,8 +27,6 @@ public final class Stream extends ReadyList.Item<Stream> {
     private static final byte OPEN = 0;
     private static final byte SENT = 1;
     private static final byte DONE = 2;
-    private static final int[] NO_INTS = {};
-    private static final byte[] NO_BYTES = {};
     private static final VarHandle ERROR;
 
     static {
@@ -75,10 +74,9 @@ public final class Stream extends ReadyList.Item<Stream> {
     /** READs and atomics begun and not finished. */
     private int openPulls;
 
-    // By slot of the send queue; empty until the first message is sent
-    private int[] pendingPackets = NO_INTS;
-    private int[] recvSeq = NO_INTS;
-    private byte[] progress = NO_BYTES;
+    private final int[] pendingPackets;
+    private final int[] recvSeq;
+    private final byte[] progress;
 
     /** Not before this time may the stream send again: the target had no receive posted. */
     long pausedUntilNs;
@@ -115,8 +113,7 @@ public final class Stream extends ReadyList.Item<Stream> {
     /** First of the READs and atomics that came before their turn, for {@link DeferredPulls}. */
     int deferredPulls = DeferredPulls.NONE;
 
-    /** Null until the first message that takes a receive. */
-    private @Nullable FilledReceives filled;
+    private final FilledReceives filled;
 
     Stream(int id, TransportConnection connection, StreamSettings settings) {
         this.id = id;
@@ -142,6 +139,11 @@ public final class Stream extends ReadyList.Item<Stream> {
                         ? WorkQueue.receives(
                                 this, domain, settings.receiveDepth(), settings.maxReceiveSge())
                         : shared.taker(this);
+        int slots = sendQueue.slots();
+        pendingPackets = new int[slots];
+        recvSeq = new int[slots];
+        progress = new byte[slots];
+        filled = new FilledReceives(receiveQueue);
     }
 
     public int id() {
@@ -227,12 +229,6 @@ public final class Stream extends ReadyList.Item<Stream> {
             nextMsn = 0;
             sent.reset();
             nextRecvSeq = 0;
-        }
-        if (progress.length == 0) {
-            int slots = sendQueue.slots();
-            pendingPackets = new int[slots];
-            recvSeq = new int[slots];
-            progress = new byte[slots];
         }
     }
 
@@ -405,11 +401,8 @@ public final class Stream extends ReadyList.Item<Stream> {
             return;
         }
         notReadyCount = 0;
-        boolean arrived =
-                sendOffset > 0
-                        && sendSeq == headSeq
-                        && pendingPackets[sendQueue.index(headSeq)] == 0;
-        if (arrived) {
+        boolean arrived = sendSeq == headSeq && pendingPackets[sendQueue.index(headSeq)] == 0;
+        if (sendOffset > 0 && arrived) {
             // What was sent of it before this message is known to be there.
             cutFrom(messageStart);
             openPulls = messageStart > 0 && opcode(sendSeq).isPull() ? 1 : 0;
@@ -434,6 +427,13 @@ public final class Stream extends ReadyList.Item<Stream> {
         return recvSeq[sendQueue.index(seq)];
     }
 
+    /** The target took a packet of this request; true when the stream had waited for that. */
+    boolean endsWait(long seq) {
+        boolean waited = notReadyCount > 0 && seq == notReadySeq;
+        notReadyCount = waited ? 0 : notReadyCount;
+        return waited;
+    }
+
     /**
      * One packet of request {@code seq} was acknowledged; true when the request is now finished.
      */
@@ -442,9 +442,6 @@ public final class Stream extends ReadyList.Item<Stream> {
             return false;
         }
         int at = sendQueue.index(seq);
-        if (seq == notReadySeq) {
-            notReadyCount = 0;
-        }
         if (--pendingPackets[at] > 0 || progress[at] != SENT) {
             return false;
         }
@@ -528,6 +525,7 @@ public final class Stream extends ReadyList.Item<Stream> {
      */
     void fail(WcStatus oldest) {
         WcStatus status = error ? WcStatus.WR_FLUSH_ERROR : oldest;
+        boolean isNew = !error && !connection.isEnded();
         ERROR.setVolatile(this, true);
         // Whoever posted before it could see the error is seen here, and the other way round.
         VarHandle.fullFence();
@@ -547,6 +545,10 @@ public final class Stream extends ReadyList.Item<Stream> {
             if (settings.shared() == null) {
                 settings.receive().end();
             }
+        }
+        if (isNew) {
+            WcStatus why = spoiltSeq == NONE ? oldest : spoiltStatus;
+            connection.notices.raise(AsyncEventType.QP_FATAL, this, why.toString());
         }
     }
 
@@ -599,17 +601,12 @@ public final class Stream extends ReadyList.Item<Stream> {
     private void takeThrough(long seq, SharedReceives shared) {
         //= MR-4.9-10
         while (receiveQueue.tail() <= seq && shared.take(receiveQueue, rxHead)) {
-            filled().followGrowth(rxHead);
+            filled.followGrowth(rxHead);
         }
     }
 
     FilledReceives filled() {
-        FilledReceives there = filled;
-        if (there == null) {
-            there = new FilledReceives(receiveQueue);
-            filled = there;
-        }
-        return there;
+        return filled;
     }
 
     /**
@@ -620,12 +617,9 @@ public final class Stream extends ReadyList.Item<Stream> {
         if (!received.complete(messageNumber)) {
             return false;
         }
-        FilledReceives there = filled;
         long tail = receiveQueue.tail();
-        while (there != null
-                && rxHead < tail
-                && there.isReportable(rxHead, received.oldest())) {
-            there.report(rxHead, receiveRing);
+        while (rxHead < tail && filled.isReportable(rxHead, received.oldest())) {
+            filled.report(rxHead, receiveRing);
             rxHead++;
         }
         return endIfSpoilt();
