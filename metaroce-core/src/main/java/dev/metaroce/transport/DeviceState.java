@@ -117,9 +117,7 @@ public final class DeviceState {
 
     /** The role in the id of a timer. */
     static int timerRole(int timer) {
-        return timer < ALL_ROLES << ROLE_BITS
-                ? timer & ((1 << ROLE_BITS) - 1)
-                : CONNECTION_TIMER;
+        return timer < ALL_ROLES << ROLE_BITS ? timer & ((1 << ROLE_BITS) - 1) : CONNECTION_TIMER;
     }
 
     void event(long nowNs, EventId id, long a, long b, long c) {
@@ -203,6 +201,7 @@ public final class DeviceState {
     void remove(TransportConnection connection) {
         timers.cancel(timer(connection.index, CONNECTION_TIMER));
         sources.takeBack(connection);
+        connection.rest();
         connections[connection.index] = null;
         freePlaces.add(connection.index);
         connectionCount--;

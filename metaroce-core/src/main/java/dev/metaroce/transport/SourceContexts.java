@@ -8,8 +8,8 @@ import java.util.Arrays;
 
 /**
  * The source contexts of a device: the 16-bit numbers to which peers address their answers. A
- * connection has one from the time it wants a lease until it neither has nor wants any; so there may
- * be more connections than numbers. Owner: the engine thread.
+ * connection has one from the time it wants a lease until it neither has nor wants any; so there
+ * may be more connections than numbers. Owner: the engine thread.
  *
  * <p>A number may pass to another connection at once: what still comes for the one before names a
  * nonce or a token that is not the other's.

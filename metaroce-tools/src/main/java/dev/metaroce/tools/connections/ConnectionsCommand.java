@@ -95,8 +95,7 @@ public final class ConnectionsCommand implements Callable<Integer>, JsonReporter
         IdleConnections.Setup setup = new IdleConnections.Setup(peers, targets, writes, seed);
         try (Interruption interruption =
                         Interruption.bySignal(() -> to.warn("interrupted"), REPORT_SECONDS);
-                IdleConnections all =
-                        new IdleConnections(setup, () -> !interruption.isAsked())) {
+                IdleConnections all = new IdleConnections(setup, () -> !interruption.isAsked())) {
             return report(to, document, all.run());
         } catch (IllegalStateException e) {
             return to.end(document, String.valueOf(e.getMessage()));
@@ -114,9 +113,14 @@ public final class ConnectionsCommand implements Callable<Integer>, JsonReporter
         document.put("writes_arrived", found.works());
         Terminal out = to.out;
         if (out != null) {
-            out.line("%s connections to %d devices in this process", Terminal.count(peers), targets);
+            out.line(
+                    "%s connections to %d devices in this process", Terminal.count(peers), targets);
             row(out, "idle connection", "%d bytes of heap, both ends", found.bytesPerConnection());
-            row(out, "contexts when idle", "%d, %d at most", found.contextsIdle(),
+            row(
+                    out,
+                    "contexts when idle",
+                    "%d, %d at most",
+                    found.contextsIdle(),
                     found.contextsAtMost());
             row(out, "source contexts", "%d", found.sourceContextsIdle());
             row(out, "set up", "%.1f us each", found.setUpUs());
