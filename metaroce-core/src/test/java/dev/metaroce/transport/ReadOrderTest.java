@@ -232,13 +232,12 @@ class ReadOrderTest {
         // Something is accepted under the lease, so that its end is no secret of the target.
         reader.read(0, 1, 0, 8);
         pair.expectSends(1, SECOND);
+        cut[0] = true;
         if (atomic) {
             reader.add(0, 2, 0, 0, 1);
         } else {
             reader.read(0, 2, 0, 1 << 16);
         }
-        pair.lab.step();
-        cut[0] = true;
         pair.lab.advance(300 * MS);
         cut[0] = false;
         assertThat(pair.server.count(CounterId.EXPIRED)).isEqualTo(1);
