@@ -42,12 +42,10 @@ class LeasesCommandTest {
     void documentAndCsvSayTheSame(@TempDir Path directory) throws IOException {
         Path csv = directory.resolve("leases.csv");
         JsonNode document =
-                JsonMapper.shared()
-                        .readTree(study("--json", "-", "--csv", csv.toString()).out());
+                JsonMapper.shared().readTree(study("--json", "-", "--csv", csv.toString()).out());
 
         assertThat(document.get("error").isNull()).isTrue();
-        assertThat(document.get("busy_senders").size())
-                .isEqualTo(ExhaustionPolicy.values().length);
+        assertThat(document.get("busy_senders").size()).isEqualTo(ExhaustionPolicy.values().length);
         JsonNode queue = document.get("busy_senders").get(0);
         assertThat(queue.get("row").asString()).isEqualTo("queue");
         assertThat(queue.get("hand_overs").asInt()).isPositive();
