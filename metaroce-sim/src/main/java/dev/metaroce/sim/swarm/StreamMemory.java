@@ -21,6 +21,13 @@ final class StreamMemory {
 
     final MemoryRegion source;
     final MemoryRegion target;
+
+    /** At the sender: what reads and atomics bring, cut like the others. */
+    final MemoryRegion fetched;
+
+    /** At the target: one number that atomics change. */
+    final MemoryRegion counter;
+
     private final MemorySegment model;
     private final MemorySegment contents;
     private final long seed;
@@ -43,8 +50,11 @@ final class StreamMemory {
         this.slotBytes = slotBytes;
         long bytes = (long) slots * (slotBytes + GAP) + GAP;
         source = from.register(arena.allocate(bytes, 8), 0);
-        target = to.register(arena.allocate(bytes, 8), Access.LOCAL_WRITE | Access.REMOTE_WRITE);
+        target = to.register(arena.allocate(bytes, 8), Access.ALL);
         target.segment().fill(UNTOUCHED);
+        long fetchedBytes = bytes + slots * (long) Long.BYTES;
+        fetched = from.register(arena.allocate(fetchedBytes, 8), Access.LOCAL_WRITE);
+        counter = to.register(arena.allocate(Long.BYTES, 8), Access.REMOTE_ATOMIC);
         model = arena.allocate(bytes, 8).fill(UNTOUCHED);
         contents = arena.allocate(slotBytes + 8L, 8);
         occupant = new int[slots];
@@ -64,6 +74,37 @@ final class StreamMemory {
     /** Where the slot of a message starts, in either region. */
     long offset(int message) {
         return GAP + (long) (message % occupant.length) * (slotBytes + GAP);
+    }
+
+    /** Where what a message fetches starts. */
+    long fetchedOffset(int message) {
+        return (long) (message % occupant.length) * (slotBytes + Long.BYTES + GAP);
+    }
+
+    /** A message read what an earlier one had put into its slot. */
+    void read(String name, int message, int earlierNumber, int bytes) {
+        generate(earlierNumber, bytes);
+        long at = fetchedOffset(message);
+        long bad = MemorySegment.mismatch(contents, 0, bytes, fetched.segment(), at, at + bytes);
+        if (bad >= 0) {
+            throw new Objection(
+                    "%s: byte %d of %d that message %d read is not what was there"
+                            .formatted(name, bad, bytes, message));
+        }
+    }
+
+    /** What an atomic brought: the number as it was before. */
+    long oldCount(int message) {
+        return fetched.segment().get(ValueLayout.JAVA_LONG_UNALIGNED, fetchedOffset(message));
+    }
+
+    /** The number that atomics change; not for a process that died. */
+    long count() {
+        return counter.segment().get(ValueLayout.JAVA_LONG, 0);
+    }
+
+    boolean isAbandoned() {
+        return abandoned;
     }
 
     /** The sender writes a message; what is in the target's slot is open from now on. */

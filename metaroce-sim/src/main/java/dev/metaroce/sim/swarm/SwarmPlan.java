@@ -55,6 +55,9 @@ final class SwarmPlan {
     final boolean rude;
     final boolean eager;
     final double poisoned;
+    final double pulling;
+    final int rnrTimerUs;
+    final boolean retriesForEver;
     final long thinkPs;
 
     // Faults
@@ -74,6 +77,7 @@ final class SwarmPlan {
     // Devices
     final boolean smallPools;
     final ExhaustionPolicy policy;
+    private final boolean tinyQuotas;
     final long busyPs;
     final long packetLifetimeNs;
     private final Rng limits;
@@ -87,6 +91,7 @@ final class SwarmPlan {
         smallPools = rng.chance(0.6);
         policy = POLICIES[rng.nextInt(POLICIES.length)];
         busyPs = rng.chance(0.7) ? 0 : PS_PER_NS * pick(rng, US, 20 * US);
+        tinyQuotas = root.fork("quotas").chance(0.3);
         limits = root.fork("limits");
         network = new SwarmNetwork(root.fork("network"), mtu);
         Rng faults = root.fork("faults");
@@ -127,6 +132,10 @@ final class SwarmPlan {
         // A refused request ends both directions of its stream.
         poisoned = work.chance(0.2) && !bothWays ? 0.3 : 0;
         thinkPs = PS_PER_NS * pick(work, US, 20 * US, 400 * US);
+        Rng verbs = root.fork("verbs");
+        pulling = verbs.chance(0.5) ? 0 : choose(verbs, 0.1, 0.3, 0.8);
+        rnrTimerUs = (int) pick(verbs, 1, 200, 200, 5_000);
+        retriesForEver = verbs.chance(0.2);
         // A budget of packets and one of bytes of memory keep every seed short.
         long flows = (long) talks.size() * streams * (bothWays ? 2 : 1);
         double packets = 600 * Math.pow(30, work.nextDouble());
@@ -180,6 +189,8 @@ final class SwarmPlan {
 
     private String addTalks(Rng rng, int hosts) {
         int kind = rng.nextInt(5);
+        // Of the pairs, some dial each other at the same moment.
+        boolean mutual = kind == 3 && rng.fork("mutual").chance(0.5);
         int many = 1 + rng.nextInt(rng.chance(0.3) ? 40 : 10);
         int centre = rng.nextInt(hosts);
         boolean selfAllowed = network.topology.switches() > 0;
@@ -194,12 +205,16 @@ final class SwarmPlan {
             if (a == b && (!selfAllowed || rng.chance(0.9))) {
                 b = (a + 1) % hosts;
             }
-            talks.add(new Talk(a, b, rng.chance(0.5) ? 0 : momentPs(rng) / 2));
+            Talk talk = new Talk(a, b, rng.chance(0.5) ? 0 : momentPs(rng) / 2);
+            talks.add(talk);
+            if (mutual) {
+                talks.add(new Talk(b, a, talk.startPs()));
+            }
         }
         return switch (kind) {
             case 0, 1 -> "incast to h" + centre;
             case 2 -> "outcast from h" + centre;
-            case 3 -> "random pairs";
+            case 3 -> mutual ? "random pairs, both dial" : "random pairs";
             default -> "ring";
         };
     }
@@ -213,6 +228,7 @@ final class SwarmPlan {
     DeviceLimits limits(int host) {
         Rng rng = limits.fork("host " + host);
         boolean shortLine = rng.chance(0.2);
+        Rng more = rng.fork("reads");
         DeviceLimits.Builder builder =
                 DeviceLimits.defaults().toBuilder()
                         .profiles(profile.code())
@@ -221,19 +237,23 @@ final class SwarmPlan {
                         .routes(16)
                         .openMessages(rng.chance(0.3) ? 1 + rng.nextInt(3) : 64)
                         .maxConnections(400)
-                        .contexts(smallPools ? 1 + rng.nextInt(8) : 1 + rng.nextInt(256))
+                        .contexts(smallPools ? 1 + rng.nextInt(16) : 1 + rng.nextInt(256))
                         .maxWaiters(shortLine ? 2 : 64)
                         .maxWaitersPerPeer(rng.chance(0.2) ? 1 : 2)
                         .policy(policy)
                         .shortSlots((int) pick(rng, 0, 1, 8))
                         .shortDemandBytes(pick(rng, 1_024, 65_536))
-                        .quotaBytes(pick(rng, 2_000, 20_000, 1 << 20))
+                        .quotaBytes(
+                                tinyQuotas
+                                        ? pick(rng, 1, 300, 2_000)
+                                        : pick(rng, 2_000, 20_000, 1 << 20))
                         .quotaTimeNs(pick(rng, 50 * US, MS))
                         .packetLifetimeNs(packetLifetimeNs)
                         .lingerNs(pick(rng, 0, 20 * US, 10 * MS, 100 * MS))
                         .rtoFloorNs(pick(rng, 100 * US, MS, 4 * MS))
                         .ackDelayNs(pick(rng, 0, 5 * US, 50 * US))
-                        .ackBytes((int) pick(rng, 1, 4_096, 32 << 10));
+                        .ackBytes((int) pick(rng, 1, 4_096, 32 << 10))
+                        .maxReads(more.chance(0.3) ? 1 + more.nextInt(3) : 256);
         if (rng.chance(0.3)) {
             builder.receiveWindowBytes(16_384L << rng.nextInt(6));
         }
@@ -274,9 +294,9 @@ final class SwarmPlan {
     public String toString() {
         return """
         network  %s
-        devices  profile %s, MTU %d, %s, policy %s, busy for %d ns, packets live %d us
+        devices  profile %s, MTU %d, %s, policy %s%s, busy for %d ns, packets live %d us
         work     %s, %d talks x %d rounds x %d streams x %d messages of 0..%d B, \
-        depth %d, %d slots%s%s%s%s%s%s
+        depth %d, %d slots%s%s%s%s%s%s%s, RNR timer %d us%s
         faults   until %d us: loss %s, in bursts %s, corruption %s at %s of the ports, \
         duplicates %s, %s reordered by up to %d ns, dead end %s
                  flaps %s, kills %s, cut off %s
@@ -287,6 +307,7 @@ final class SwarmPlan {
                         mtu,
                         smallPools ? "few contexts" : "many contexts",
                         policy,
+                        tinyQuotas ? ", tiny quotas" : "",
                         busyPs / PS_PER_NS,
                         packetLifetimeNs / US,
                         pattern,
@@ -303,6 +324,9 @@ final class SwarmPlan {
                         rude ? " rudely" : "",
                         eager ? ", eager" : "",
                         poisoned > 0 ? ", wrong keys" : "",
+                        pulling > 0 ? ", %.0f %% reads and atomics".formatted(100 * pulling) : "",
+                        rnrTimerUs,
+                        retriesForEver ? " for ever" : "",
                         healPs / PS_PER_NS / US,
                         loss,
                         lossInBursts,

@@ -81,10 +81,14 @@ final class SwarmRun implements Application {
         host.device()
                 .listen(
                         SwarmHost.SERVICE,
-                        (connection, data) ->
-                                talks.get(data[0]).accept(host, connection, data[1])
-                                        ? new byte[0]
-                                        : null);
+                        request -> {
+                            byte[] data = request.privateData();
+                            if (talks.get(data[0]).accept(host, request.connection(), data[1])) {
+                                request.accept();
+                            } else {
+                                request.reject();
+                            }
+                        });
         simulation.turn(number);
     }
 
@@ -300,6 +304,7 @@ final class SwarmRun implements Application {
         for (Placed placed : memories) {
             placed.memory.check(placed.name);
         }
+        talks.forEach(SwarmTalk::checkAtEnd);
         for (SwarmHost host : hosts) {
             if (!host.isDead() && host.contextsInUse() > 0) {
                 throw new Objection("h%d does not get its contexts back".formatted(host.number));

@@ -1,5 +1,6 @@
 package dev.metaroce.sim.swarm;
 
+import dev.metaroce.memory.MemoryRegion;
 import dev.metaroce.ring.PostResult;
 import dev.metaroce.ring.WcOpcode;
 import dev.metaroce.ring.WcStatus;
@@ -19,18 +20,41 @@ final class SwarmStream {
         WRITE,
         WRITE_IMM,
         SEND,
-        SEND_IMM
+        SEND_IMM,
+        /** Reads what the message before it put there. */
+        READ,
+        FETCH_ADD,
+        COMPARE_SWAP;
+
+        /** True for those whose payload goes to the target. */
+        boolean pushes() {
+            return ordinal() <= SEND_IMM.ordinal();
+        }
+
+        WcOpcode opcode() {
+            return switch (this) {
+                case WRITE, WRITE_IMM -> WcOpcode.WRITE;
+                case SEND, SEND_IMM -> WcOpcode.SEND;
+                case READ -> WcOpcode.READ;
+                case FETCH_ADD -> WcOpcode.FETCH_ADD;
+                case COMPARE_SWAP -> WcOpcode.COMPARE_SWAP;
+            };
+        }
     }
 
     private final String name;
     private final StreamMemory memory;
     private final int firstNumber;
+    private final long firstCount;
     private final QueuePair from;
     private @Nullable QueuePair to;
 
     private final Kind[] kinds;
     private final int[] lengths;
     private final boolean[] signaled;
+
+    /** By message: what the counter is once it and all before it are done. */
+    private final long[] counts;
 
     /** By message: which receive it takes; by receive: whose message it gets. */
     private final int[] receiveOf;
@@ -65,26 +89,52 @@ final class SwarmStream {
         this.firstNumber = firstNumber;
         this.from = from;
         int n = plan.messages;
+        counts = new long[n];
+        firstCount = memory.isAbandoned() ? 0 : memory.count();
+        long count = firstCount;
         kinds = new Kind[n];
         lengths = new int[n];
         signaled = new boolean[n];
         receiveOf = new int[n];
         messageOfReceive = new int[n];
         boolean signalsAll = rng.chance(0.5);
-        int period = Math.min(memory.slots(), plan.depth);
+        // One that waits for a slot waits for a read of it, too, which may be one behind.
+        int period = Math.clamp(memory.slots() - 1, 1, plan.depth);
         for (int i = 0; i < n; i++) {
-            kinds[i] = Kind.values()[rng.nextInt(4)];
-            lengths[i] = plan.length(rng);
+            kinds[i] = kind(rng, plan, i);
+            lengths[i] = length(rng, plan, i);
+            count += kinds[i] == Kind.FETCH_ADD || kinds[i] == Kind.COMPARE_SWAP ? i + 1 : 0;
+            counts[i] = count;
             boolean needed = i == n - 1 || i % period == period - 1;
-            signaled[i] = signalsAll || needed || rng.chance(0.3);
+            signaled[i] = signalsAll || needed || isAtomic(i) || rng.chance(0.3);
             receiveOf[i] = -1;
-            if (kinds[i] != Kind.WRITE) {
+            if (kinds[i].pushes() && kinds[i] != Kind.WRITE) {
                 messageOfReceive[receives] = i;
                 receiveOf[i] = receives++;
             }
         }
         poison = rng.chance(plan.poisoned) ? aWrite(rng.nextInt(n)) : n;
         poisonKind = rng.nextInt(2);
+    }
+
+    private Kind kind(Rng rng, SwarmPlan plan, int message) {
+        if (message > 0 && rng.chance(plan.pulling)) {
+            boolean reads = kinds[message - 1].pushes() && rng.chance(0.6);
+            return reads ? Kind.READ : rng.chance(0.7) ? Kind.FETCH_ADD : Kind.COMPARE_SWAP;
+        }
+        return Kind.values()[rng.nextInt(4)];
+    }
+
+    private int length(Rng rng, SwarmPlan plan, int message) {
+        return switch (kinds[message]) {
+            case READ -> lengths[message - 1];
+            case FETCH_ADD, COMPARE_SWAP -> Long.BYTES;
+            case WRITE, WRITE_IMM, SEND, SEND_IMM -> plan.length(rng);
+        };
+    }
+
+    private boolean isAtomic(int message) {
+        return kinds[message] == Kind.FETCH_ADD || kinds[message] == Kind.COMPARE_SWAP;
     }
 
     /** A WRITE from {@code first} on that gets a wrong key, or the number of messages. */
@@ -136,11 +186,11 @@ final class SwarmStream {
         return isDone() && !failed && completed == posted;
     }
 
-    /** Bytes of the messages that completed well. */
+    /** Bytes of the messages that completed well, of those whose payload goes to the target. */
     long bytes() {
         long sum = 0;
         for (int i = 0; i < succeeded; i++) {
-            sum += lengths[i];
+            sum += kinds[i].pushes() ? lengths[i] : 0;
         }
         return sum;
     }
@@ -167,18 +217,23 @@ final class SwarmStream {
 
     // Posting
 
-    /** The message that had the slot before is over and done with at both ends. */
+    /** The message that had the slot before is over and done with at both ends, and was read. */
     private boolean isSlotFree(int message) {
         int before = message - memory.slots();
-        return before < 0
-                || (completed > before && (receiveOf[before] < 0 || received > receiveOf[before]));
+        if (before < 0) {
+            return true;
+        }
+        int reader = before + 1 < message && kinds[before + 1] == Kind.READ ? before + 1 : before;
+        return completed > reader && (receiveOf[before] < 0 || received > receiveOf[before]);
     }
 
     /** Posts at most so many requests; returns how many. */
     int post(int most) {
         int n = 0;
         while (n < most && !isAllPosted() && isSlotFree(posted)) {
-            memory.write(name, firstNumber + posted, posted, lengths[posted]);
+            if (kinds[posted].pushes()) {
+                memory.write(name, firstNumber + posted, posted, lengths[posted]);
+            }
             if (postNext() != PostResult.OK) {
                 break;
             }
@@ -207,7 +262,34 @@ final class SwarmStream {
                             i, memory.source, at, length, there, rkey, imm, tell);
             case SEND -> from.postSend(i, memory.source, at, length, tell);
             case SEND_IMM -> from.postSendWithImmediate(i, memory.source, at, length, imm, tell);
+            case READ -> {
+                long earlier = memory.target.address() + memory.offset(i - 1);
+                long to = memory.fetchedOffset(i);
+                yield from.postRead(i, memory.fetched, to, length, earlier, rkey, tell);
+            }
+            case FETCH_ADD, COMPARE_SWAP -> postAtomic(i);
         };
+    }
+
+    private PostResult postAtomic(int i) {
+        MemoryRegion counter = memory.counter;
+        long to = memory.fetchedOffset(i);
+        if (kinds[i] == Kind.FETCH_ADD) {
+            return from.postFetchAndAdd(
+                    i, memory.fetched, to, counter.address(), counter.rkey(), i + 1L);
+        }
+        return from.postCompareAndSwap(
+                i,
+                memory.fetched,
+                to,
+                counter.address(),
+                counter.rkey(),
+                countBefore(i),
+                counts[i]);
+    }
+
+    private long countBefore(int message) {
+        return message == 0 ? firstCount : counts[message - 1];
     }
 
     private static int immediate(int message) {
@@ -253,8 +335,7 @@ final class SwarmStream {
             check(skipped != poison, "a refused request is told of", wc);
         }
         check(wc.byteLength() == (success ? lengths[id] : 0), "tells its length", wc);
-        boolean write = kinds[id] == Kind.WRITE || kinds[id] == Kind.WRITE_IMM;
-        check((wc.opcode() == WcOpcode.WRITE) == write, "tells its kind", wc);
+        check(wc.opcode() == kinds[id].opcode(), "tells its kind", wc);
         if (success) {
             check(signaled[id], "unsignaled successes are silent", wc);
             check(id < poison, "a wrong key is refused", wc);
@@ -264,6 +345,7 @@ final class SwarmStream {
         int well = success ? id + 1 : failed ? succeeded : id;
         for (int i = completed; i < well; i++) {
             checkArrived(i);
+            checkFetched(i);
         }
         succeeded = well;
         failed |= !success;
@@ -309,8 +391,33 @@ final class SwarmStream {
         }
     }
 
+    private void checkFetched(int message) {
+        if (kinds[message] == Kind.READ) {
+            memory.read(name, message, firstNumber + message - 1, lengths[message]);
+        } else if (isAtomic(message) && memory.oldCount(message) != countBefore(message)) {
+            throw new Objection(
+                    "%s: atomic %d found %d, not %d: not each one before it was done once"
+                            .formatted(
+                                    name, message, memory.oldCount(message), countBefore(message)));
+        }
+    }
+
+    /** Each atomic was done once, or not at all from one on that nobody was told to be done. */
+    void checkCount() {
+        if (memory.isAbandoned()) {
+            return;
+        }
+        long count = memory.count();
+        for (int done = succeeded; done <= posted; done++) {
+            if (count == (done == 0 ? firstCount : counts[done - 1])) {
+                return;
+            }
+        }
+        throw new Objection("%s: the counter is %d in %s".formatted(name, count, this));
+    }
+
     private void checkArrived(int message) {
-        if (memory.isOpen(firstNumber + message, message)) {
+        if (kinds[message].pushes() && memory.isOpen(firstNumber + message, message)) {
             memory.arrived(name, firstNumber + message, message, lengths[message]);
         }
     }

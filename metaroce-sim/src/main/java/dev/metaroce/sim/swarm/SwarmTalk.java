@@ -88,7 +88,14 @@ final class SwarmTalk {
         }
     }
 
+    /** What is left to be seen once nothing happens any more. */
+    void checkAtEnd() {
+        out.forEach(SwarmStream::checkCount);
+        back.forEach(SwarmStream::checkCount);
+    }
+
     private void account() {
+        checkAtEnd();
         bytes = bytes();
         messages = messages();
         if (here != null && dialled != null) {

@@ -6,6 +6,7 @@ import dev.metaroce.verbs.CompletionQueue;
 import dev.metaroce.verbs.Connection;
 import dev.metaroce.verbs.ProtectionDomain;
 import dev.metaroce.verbs.QueuePair;
+import dev.metaroce.verbs.QueuePairOptions;
 import dev.metaroce.verbs.RdmaDevice;
 
 import java.util.ArrayList;
@@ -29,8 +30,16 @@ final class TalkSide {
         int entries = plan.streams * plan.depth;
         sends = device.createCompletionQueue(entries);
         receives = device.createCompletionQueue(entries);
+        QueuePairOptions.Builder options =
+                QueuePairOptions.of(sends, receives)
+                        .sendDepth(plan.depth)
+                        .receiveDepth(plan.depth)
+                        .minRnrTimerUs(plan.rnrTimerUs);
+        if (plan.retriesForEver) {
+            options.rnrRetry(QueuePairOptions.FOR_EVER);
+        }
         for (int i = 0; i < plan.streams; i++) {
-            pairs.add(connection.createQueuePair(domain, sends, receives, plan.depth, plan.depth));
+            pairs.add(connection.createQueuePair(domain, options.build()));
         }
     }
 
