@@ -39,7 +39,7 @@ final class Completer {
     /** The connection whose open lease this answer names, or null when it is stale. */
     private @Nullable TransportConnection holder(
             int srcCtx, int cid, int epoch, NetAddress source) {
-        TransportConnection c = device.connection(srcCtx);
+        TransportConnection c = device.sources.holder(srcCtx);
         TxLease lease = c == null ? null : c.lease;
         //= MR-2.4-3, MR-2.5-4, MR-3.2-5
         if (c == null

@@ -28,6 +28,7 @@ final class LeaseClient {
     static final long FIRST_RETRY_NS = 10_000_000;
     private static final long MAX_RETRY_NS = 500_000_000;
     private static final long QUEUED_ASK_NS = 200_000_000;
+    private static final long NO_SOURCE_NS = 10_000_000;
     private static final long MAX_DENY_US = 1_000_000;
     static final int MAX_RELEASE_TRIES = 6;
     private static final int FULL_POOL_LOAD = 254 * 9 / 10;
@@ -125,6 +126,13 @@ final class LeaseClient {
             c.wantedNs = nowNs;
             early.choose(c);
         }
+        if (!device.sources.give(c)) {
+            //= MR-1.2-7
+            c.leaseState = LeaseState.WAITING;
+            c.retryNs = nowNs + NO_SOURCE_NS;
+            arm(nowNs, c);
+            return;
+        }
         c.answeredNs = 0;
         c.nonce = takeNonce();
         c.attempts = 0;
@@ -154,7 +162,7 @@ final class LeaseClient {
         request.connectionId = c.connectionId;
         request.serviceId = c.serviceId;
         request.incarnation = device.identity.incarnation();
-        request.srcCtx = c.index;
+        request.srcCtx = c.srcCtx;
         request.mtu = limits.payloadMtu();
         request.profileMask = limits.profiles();
         request.maxPaths = limits.maxPaths();
@@ -174,7 +182,7 @@ final class LeaseClient {
 
     /** The connection waiting for an answer with this nonce, or null: too late, or not ours. */
     private @Nullable TransportConnection asking(PacketMemory m, int at, NetAddress source) {
-        TransportConnection c = device.connection(CommonHeader.ctx(m, at));
+        TransportConnection c = device.sources.holder(CommonHeader.ctx(m, at));
         if (c == null || !source.sameHost(c.peer) || !isAsking(c, ControlMessage.nonce(m, at))) {
             //= MR-3.4-6
             device.counters.increment(CounterId.ACKS_STALE);
@@ -273,7 +281,7 @@ final class LeaseClient {
     /** A GRANT for an attempt that was given up: the target may have the context back at once. */
     private void giveBackUnasked(PacketMemory m, int at, NetAddress source) {
         int srcCtx = CommonHeader.ctx(m, at);
-        TransportConnection c = device.connection(srcCtx);
+        TransportConnection c = device.sources.holder(srcCtx);
         long nonce = ControlMessage.nonce(m, at);
         //= MR-3.4-15
         if (c == null || c.nonce != nonce) {
@@ -428,7 +436,7 @@ final class LeaseClient {
     }
 
     void onReclaim(long nowNs, PacketMemory m, int at, NetAddress source) {
-        TransportConnection c = device.connection(CommonHeader.ctx(m, at));
+        TransportConnection c = device.sources.holder(CommonHeader.ctx(m, at));
         if (c != null && !source.sameHost(c.peer)) {
             return;
         }
@@ -457,7 +465,7 @@ final class LeaseClient {
     }
 
     void onKeepalive(long nowNs, PacketMemory m, int at, NetAddress source) {
-        TransportConnection c = device.connection(CommonHeader.ctx(m, at));
+        TransportConnection c = device.sources.holder(CommonHeader.ctx(m, at));
         if (c != null && !source.sameHost(c.peer)) {
             return;
         }
@@ -506,13 +514,13 @@ final class LeaseClient {
         }
         c.attempts++;
         //= MR-2.6-2, MR-3.3-2
-        device.send(ControlOpcode.RELEASE, c.peer, c, c.index, c.nonce, lease.token, 0, 0);
+        device.send(ControlOpcode.RELEASE, c.peer, c, c.srcCtx, c.nonce, lease.token, 0, 0);
         c.retryNs = nowNs + (FIRST_RETRY_NS << Math.min(c.attempts - 1, 5));
         arm(nowNs, c);
     }
 
     void onReleaseAck(long nowNs, PacketMemory m, int at, NetAddress source) {
-        TransportConnection c = device.connection(CommonHeader.ctx(m, at));
+        TransportConnection c = device.sources.holder(CommonHeader.ctx(m, at));
         //= MR-3.3-10
         if (c != null
                 && c.leaseState == LeaseState.RELEASING
@@ -540,6 +548,7 @@ final class LeaseClient {
         } else if (c.state() == ConnectionState.CLOSING) {
             closer.disconnect(nowNs, c);
         } else {
+            device.sources.takeBack(c);
             device.timers.cancel(DeviceState.timer(c.index, DeviceState.CONNECTION_TIMER));
         }
     }
@@ -565,8 +574,8 @@ final class LeaseClient {
         int epoch = ControlMessage.resetEpoch(m, at);
         long proof = ControlMessage.nonce(m, at);
         //= MR-3.2-6, MR-3.2-8
-        for (int i = 0; i < device.connectionSlots(); i++) {
-            TransportConnection c = device.connection(i);
+        for (int i = 0; i < device.sources.end(); i++) {
+            TransportConnection c = device.sources.holder(i);
             TxLease lease = c == null ? null : c.lease;
             if (c == null
                     || lease == null

@@ -37,13 +37,19 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
 
     private static final long MAX_DEMAND_BYTES = 64 << 20;
 
+    static final byte[] NO_DATA = {};
+    private static final Stream[] NO_STREAMS = {};
+
     final long connectionId;
     final boolean dialer;
     final long serviceId;
-    byte[] privateData = {};
+    byte[] privateData = NO_DATA;
 
-    /** Index in the device's table: the source context the peer addresses answers to. */
+    /** Index in the device's table. */
     int index;
+
+    /** The source context to which the peer addresses answers; NONE between leases. */
+    int srcCtx = SourceContexts.NONE;
 
     /** Who hears of what happens to it. */
     Notices notices = Notices.NONE;
@@ -64,7 +70,7 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
     /** The peer lost a context by silence and was not heard since. */
     boolean peerSilent;
 
-    byte[] peerPrivateData = {};
+    byte[] peerPrivateData = NO_DATA;
     private ConnectionState state = ConnectionState.CONNECTING;
 
     /** Both sides agreed to the connection. */
@@ -89,7 +95,7 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
     boolean askedInVain;
 
     private String failure = "";
-    private Stream[] streams = {};
+    private Stream[] streams = NO_STREAMS;
 
     // The lease, as initiator
     LeaseState leaseState = LeaseState.IDLE;
