@@ -129,10 +129,10 @@ public final class AllocatorExercise {
         region.descriptor().put(ByteBuffer.wrap(where));
         device.listen(
                 SERVICE,
-                (connection, hello) -> {
+                request -> {
                     CompletionQueue unused = device.createCompletionQueue(2);
-                    connection.createQueuePair(domain, unused, unused, 1, 1);
-                    return where;
+                    request.connection().createQueuePair(domain, unused, unused, 1, 1);
+                    request.accept(where);
                 });
         receiver.packets(nowNs); // a turn in which the engine takes the order
     }

@@ -338,7 +338,8 @@ end:
         /* Silence, an unused grant, RECLAIM not followed: MR-3.3-4, MR-3.3-5, MR-3.5-8. */
         :: slot[s].state == HELD -> d_step { expireSlot(s); done() }
         /* MR-3.1-6, MR-3.1-7, MR-3.1-8 */
-        :: slot[s].state == QUARANTINED || slot[s].state == HALF_USED -> d_step { endRest(s); done() }
+        :: slot[s].state == QUARANTINED || slot[s].state == HALF_USED ->
+            d_step { endRest(s); done() }
         :: slot[s].state == FREE -> d_step { done() }
         fi
     }

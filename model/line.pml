@@ -1,6 +1,6 @@
 /*
- * The waiting line (docs/protocol.md, sections 3.3 to 3.5, policy QUEUE): whoever waits in it gets a
- * slot at last, unless he dies. That tokens are safe is in lease.pml.
+ * The waiting line (docs/protocol.md, sections 3.3 to 3.5 and 3.8, policy QUEUE): whoever waits in
+ * it gets a slot at last, unless he dies. That tokens are safe is in lease.pml.
  *
  * The network is fair: what is sent again and again arrives. So a message and what it does at its
  * receiver are one step, which may be late; and a time-out may be late, but comes. SPIN's weak
@@ -12,6 +12,9 @@
 #ifndef SLOTS
 #define SLOTS 1
 #endif
+#ifndef SHORT_SLOTS
+#define SHORT_SLOTS 0 /* how many may be held at once by those who overtook */
+#endif
 #define NOBODY INITIATORS
 
 mtype = { IDLE, REQUESTED, OPEN, RELEASING, DEAD };
@@ -21,16 +24,27 @@ mtype state[INITIATORS] = IDLE;
 chan line = [INITIATORS] of { byte };
 byte holder[SLOTS] = NOBODY;
 bit resting[SLOTS];
+bit overtaken[SLOTS]; /* granted before its turn; counts until the slot is free again */
 bit waits[INITIATORS], holds[INITIATORS], asked[INITIATORS];
-byte askedBack;
+byte askedBack, overtakers, freeSlots = SLOTS;
+
+/* Slots of those who were not asked, the longest held first. */
+chan unasked = [SLOTS] of { byte };
+
+#define IS_FREE(s) (holder[s] == NOBODY && !resting[s])
 
 /* By symmetry, what holds for one initiator holds for all. */
 ltl served { [] (waits[0] -> <> (holds[0] || state[0] == DEAD)) }
 
 #ifdef BUG_LIFO_LINE
-#define NEXT_OF_LINE(c) last(c)
+#define NEXT_OF_LINE (len(line) - 1)
 #else
-#define NEXT_OF_LINE(c) line?c
+#define NEXT_OF_LINE 0
+#endif
+#ifdef BUG_SHORT_FIRST
+#define MAY_OVERTAKE true
+#else
+#define MAY_OVERTAKE (overtakers < SHORT_SLOTS)
 #endif
 #ifdef BUG_NO_RECLAIM
 #define ASKS false
@@ -43,15 +57,33 @@ ltl served { [] (waits[0] -> <> (holds[0] || state[0] == DEAD)) }
 #define IS_GONE(c) (state[c] == DEAD)
 #endif
 
-/* Takes the last one of the line, which nobody should. */
-inline last(c) {
-    i = len(line);
+/* Takes number i out of the line, 0 for the head, and gives it the slot s. */
+inline grant(s, i) {
+    j = len(line);
     do
-    :: i > 1 -> line?c; line!c; i--
+    :: j > 0 ->
+        line?d;
+        if
+        :: i == 0 -> c = d
+        :: else -> line!d
+        fi;
+        j--;
+        if
+        :: i >= 0 -> i--
+        :: else
+        fi
     :: else -> break
     od;
-    line?c;
-    i = 0
+    waits[c] = 0; holds[c] = 1; holder[s] = c; unasked!s; freeSlots--;
+    c = 0; d = 0; i = 0
+}
+
+inline becomeFree(s) {
+    resting[s] = 0; freeSlots++;
+    if
+    :: overtaken[s] -> overtaken[s] = 0; overtakers--
+    :: else
+    fi
 }
 
 /* The holder of the slot s has it no more. */
@@ -59,27 +91,39 @@ inline endLease(s, inOrder) {
     c = holder[s];
     if
     :: asked[c] -> asked[c] = 0; askedBack--
+    :: else -> unasked??eval(s)
+    fi;
+    holds[c] = 0; holder[s] = NOBODY; resting[s] = 1;
+    if
+    :: inOrder -> becomeFree(s)
     :: else
     fi;
-    holds[c] = 0; holder[s] = NOBODY; resting[s] = !inOrder;
     c = 0
 }
 
 /* What the target does about one of its slots when time goes by. */
 proctype Slot(byte me) {
-    byte c, i;
+    byte c, d, j;
+    short i;
     do
-    :: d_step { /* MR-3.5-2 */
-        holder[me] == NOBODY && !resting[me] && nempty(line) ->
-        NEXT_OF_LINE(c);
-        waits[c] = 0; holds[c] = 1; holder[me] = c; c = 0
+    :: d_step { IS_FREE(me) && nempty(line) -> i = NEXT_OF_LINE; grant(me, i) } /* MR-3.5-2 */
+    :: atomic {
+        /* A short request comes before its turn, while slots are short: MR-3.8-3. */
+        IS_FREE(me) && freeSlots == 1 && nempty(line) && MAY_OVERTAKE ->
+        select (i : 0 .. len(line) - 1);
+        d_step {
+            grant(me, i);
+            overtaken[me] = 1; overtakers++
+        }
     }
-    :: d_step { resting[me] -> resting[me] = 0 } /* MR-3.1-7 */
+    :: d_step { resting[me] -> becomeFree(me) } /* MR-3.1-7 */
     :: d_step { /* MR-3.5-1 */
-        holder[me] != NOBODY && !asked[holder[me]] && ASKS ->
-        asked[holder[me]] = 1; askedBack++
+        ASKS && unasked?[eval(me)] ->
+        unasked?eval(me); asked[holder[me]] = 1; askedBack++
     }
-    :: d_step { holder[me] != NOBODY && IS_GONE(holder[me]) -> endLease(me, false) } /* MR-3.3-5, MR-3.5-8 */
+    :: d_step { /* MR-3.3-5, MR-3.5-8 */
+        holder[me] != NOBODY && IS_GONE(holder[me]) -> endLease(me, false)
+    }
     od
 }
 
@@ -101,11 +145,16 @@ proctype Initiator(byte me) {
     byte c, s;
     do
     :: d_step { state[me] == IDLE -> state[me] = REQUESTED }
-    :: d_step { state[me] == REQUESTED && !waits[me] && !holds[me] -> waits[me] = 1; line!me } /* REQUEST */
+    :: d_step { /* REQUEST, which comes when all that wait and could be served are */
+        state[me] == REQUESTED && !waits[me] && !holds[me] && (freeSlots == 0 || empty(line)) ->
+        waits[me] = 1; line!me
+    }
     :: state[me] == REQUESTED && waits[me] /* asks again: MR-3.4-5 */
     :: d_step { state[me] == REQUESTED && holds[me] -> state[me] = OPEN } /* GRANT */
     :: state[me] == OPEN && holds[me] && !asked[me] /* busy for as long as it likes */
-    :: d_step { state[me] == OPEN && holds[me] -> state[me] = RELEASING } /* RECLAIM, or idle: MR-3.3-9, MR-3.5-9 */
+    :: d_step { /* RECLAIM, or idle: MR-3.3-9, MR-3.5-9 */
+        state[me] == OPEN && holds[me] -> state[me] = RELEASING
+    }
     :: d_step { /* RELEASE: MR-3.3-7 */
         state[me] == RELEASING && holds[me] ->
         s = 0;

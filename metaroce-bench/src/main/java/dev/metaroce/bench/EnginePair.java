@@ -107,9 +107,9 @@ final class EnginePair {
         server = new Node(2, messageBytes);
         server.device.listen(
                 SERVICE,
-                (connection, data) -> {
-                    server.pairOn(connection);
-                    return data;
+                request -> {
+                    server.pairOn(request.connection());
+                    request.accept(request.privateData());
                 });
         Connection connection = client.device.connect(server.address, SERVICE, new byte[0]);
         pair = client.pairOn(connection);

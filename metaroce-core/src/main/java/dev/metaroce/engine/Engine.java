@@ -10,10 +10,11 @@ import dev.metaroce.transport.DeviceLimits;
 import dev.metaroce.transport.DeviceState;
 import dev.metaroce.transport.EndpointIdentity;
 import dev.metaroce.transport.MetaRoceProtocol;
+import dev.metaroce.transport.Notices;
+import dev.metaroce.transport.Offer;
 import dev.metaroce.transport.Stream;
 import dev.metaroce.transport.TransportConnection;
 import dev.metaroce.util.Rng;
-import dev.metaroce.wire.ControlMessage;
 import dev.metaroce.wire.DoorVerdict;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.PacketDoor;
@@ -136,6 +137,14 @@ public final class Engine {
                 }
             }
         }
+    }
+
+    /**
+     * The system refused to send a datagram, for want of a route for example; it is lost. Whoever
+     * tries to connect there will say so when it fails.
+     */
+    public void onUnsent(NetAddress to, String why) {
+        protocol.onUnsent(to, why);
     }
 
     /** Handles timers that are due. */
@@ -270,25 +279,37 @@ public final class Engine {
      * Starts to connect to a service.
      *
      * @param privateData 0..64 bytes for the service
+     * @param connectNs longest time until it is connected, in nanoseconds; 0 for as long as the
+     *     peer answers
      */
-    public TransportConnection dial(NetAddress target, long serviceId, byte[] privateData) {
-        if (privateData.length > ControlMessage.MAX_PRIVATE_BYTES) {
-            throw new IllegalArgumentException(
-                    "private data of "
-                            + privateData.length
-                            + " bytes: at most "
-                            + ControlMessage.MAX_PRIVATE_BYTES);
-        }
+    public TransportConnection dial(
+            NetAddress target, long serviceId, byte[] privateData, long connectNs) {
         long id = (long) keySource.getAsInt() << 32 | (keySource.getAsInt() & 0xFFFF_FFFFL);
         TransportConnection connection =
                 TransportConnection.dialed(id, target, serviceId, privateData.clone());
+        connection.connectWithin(connectNs);
         command(nowNs -> protocol.dial(nowNs, connection));
         return connection;
+    }
+
+    /** Who wants to know what happens to connections; once, before the engine is driven. */
+    public void notices(Notices notices) {
+        device.notices(notices);
     }
 
     /** Offers a service from the next turn on. */
     public void listen(long serviceId, Acceptor acceptor) {
         command(nowNs -> protocol.listen(serviceId, acceptor));
+    }
+
+    /** Offers a service no more from the next turn on; its connections stay. */
+    public void unlisten(long serviceId) {
+        command(nowNs -> protocol.unlisten(serviceId));
+    }
+
+    /** An offer that waited was answered. */
+    public void answered(Offer offer) {
+        command(nowNs -> protocol.onAnswer(nowNs, offer));
     }
 
     /** Closes a connection in order, at the next turn. */

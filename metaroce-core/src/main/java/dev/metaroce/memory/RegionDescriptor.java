@@ -15,6 +15,26 @@ public record RegionDescriptor(long address, int rkey, long length) {
     /** Size of the encoded form. */
     public static final int BYTES = 20;
 
+    /** The encoded form by itself, as private data for a peer. */
+    public byte[] toBytes() {
+        ByteBuffer encoded = ByteBuffer.allocate(BYTES);
+        put(encoded);
+        return encoded.array();
+    }
+
+    /**
+     * Reads the encoded form from the start of {@code data}, as private data of a peer.
+     *
+     * @throws IllegalArgumentException when there are fewer than 20 bytes
+     */
+    public static RegionDescriptor of(byte[] data) {
+        if (data.length < BYTES) {
+            throw new IllegalArgumentException(
+                    "a region descriptor has " + BYTES + " bytes, here are " + data.length);
+        }
+        return get(ByteBuffer.wrap(data));
+    }
+
     /** Writes the 20 bytes at the position of {@code target}, whatever its byte order. */
     public void put(ByteBuffer target) {
         target.putLong(bigEndian(target, address));

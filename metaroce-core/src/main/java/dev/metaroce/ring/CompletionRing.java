@@ -19,12 +19,16 @@ public final class CompletionRing {
 
     private static final VarHandle TAIL;
     private static final VarHandle HEAD;
+    private static final VarHandle WATCHED;
+    private static final VarHandle ARMED;
 
     static {
         try {
             MethodHandles.Lookup lookup = MethodHandles.lookup();
             TAIL = lookup.findVarHandle(CompletionRing.class, "tail", long.class);
             HEAD = lookup.findVarHandle(CompletionRing.class, "head", long.class);
+            WATCHED = lookup.findVarHandle(CompletionRing.class, "watched", boolean.class);
+            ARMED = lookup.findVarHandle(CompletionRing.class, "armed", boolean.class);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }
@@ -46,16 +50,26 @@ public final class CompletionRing {
 
     private long tail;
     private long head;
+    private final Runnable alarm;
+    private boolean watched;
+    private boolean armed;
+
+    /** A ring that is only polled. */
+    public CompletionRing(int capacity) {
+        this(capacity, () -> {});
+    }
 
     /**
      * @param capacity completions it can hold, 1..2^24
+     * @param alarm run by the engine thread when a completion comes after {@link #arm}
      */
-    public CompletionRing(int capacity) {
+    public CompletionRing(int capacity, Runnable alarm) {
         if (capacity < 1 || capacity > 1 << 24) {
             throw new IllegalArgumentException(
                     "completion queue capacity " + capacity + " is not in 1.." + (1 << 24));
         }
         this.capacity = capacity;
+        this.alarm = alarm;
         int slots = Integer.highestOneBit(Math.max(1, capacity - 1)) << 1;
         mask = slots - 1;
         wrId = new long[slots];
@@ -92,6 +106,40 @@ public final class CompletionRing {
         sequence[at] = sequenceOfSlot;
         queue[at] = source;
         TAIL.setRelease(this, tail + 1);
+        if ((boolean) WATCHED.getOpaque(this)) {
+            soundIfArmed();
+        }
+    }
+
+    /**
+     * Store the completion, then look whether anyone waits; {@link #arm} stores that, then its
+     * caller looks for completions. The fences keep each store before the look that follows, so
+     * that one of the two sees the other.
+     */
+    private void soundIfArmed() {
+        VarHandle.fullFence();
+        if ((boolean) ARMED.getAcquire(this) && ARMED.compareAndSet(this, true, false)) {
+            alarm.run();
+        }
+    }
+
+    /**
+     * Any thread, before the first {@link #arm}; lasting. A ring that is not watched never pays for
+     * a fence. The engine's turn that runs meanwhile may not know of it yet.
+     *
+     * @return true when this call changed it
+     */
+    public boolean watch() {
+        return WATCHED.compareAndSet(this, false, true);
+    }
+
+    /**
+     * Any thread: the next completion sounds the alarm, once. Completions that came before do not,
+     * so poll again after this call, and wait only when nothing was there.
+     */
+    public void arm() {
+        ARMED.setVolatile(this, true);
+        VarHandle.fullFence();
     }
 
     /** Polling thread: fills {@code into} with the oldest completion, or returns false. */

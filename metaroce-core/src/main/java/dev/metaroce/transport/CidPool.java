@@ -27,7 +27,7 @@ import java.util.Arrays;
  * }</pre>
  *
  * <p>Who waits is served in the order of asking, with two exceptions. A <em>short</em> request goes
- * before the others while fewer than {@code shortSlots} leases are held that were granted so. And
+ * before the others while fewer than {@code shortSlots} slots are taken that were granted so. And
  * no host gets a slot while it holds half of them and another host waits; as a slot is free then,
  * there is one such host at most.
  *
@@ -100,7 +100,9 @@ public final class CidPool {
     private final IntRing waiterHost = new IntRing();
 
     private int inUse;
-    private int shortInUse;
+
+    /** Slots of short requests that were preferred, from their grant until they are free again. */
+    private int shortTaken;
 
     /**
      * @param capacity number of slots, 1..256
@@ -270,7 +272,7 @@ public final class CidPool {
         if (waiterTicket.isEmpty() || free() == 0) {
             return NONE;
         }
-        boolean preferShort = shortInUse < shortSlots;
+        boolean preferShort = shortTaken < shortSlots;
         int at = next(preferShort, false, 0);
         //= MR-3.8-7
         if (holdsHalf(waiterHost.get(at))) {
@@ -362,7 +364,7 @@ public final class CidPool {
         state[cid] = SlotState.GRANTED;
         holder[cid] = host;
         grantedShort[cid] = asShort;
-        shortInUse += asShort ? 1 : 0;
+        shortTaken += asShort ? 1 : 0;
         inUse++;
         checkSums();
         return cid;
@@ -443,7 +445,6 @@ public final class CidPool {
     private void leave(int cid) {
         Invariant.check(isHeld(state(cid)), "a freed slot was held", cid, inUse);
         inUse--;
-        shortInUse -= grantedShort[cid] ? 1 : 0;
     }
 
     private static boolean isHeld(SlotState state) {
@@ -455,6 +456,9 @@ public final class CidPool {
 
     private void addFree(int cid) {
         state[cid] = SlotState.FREE;
+        // Not before: else short requests that are never used would take one slot after the other
+        // into quarantine, and nobody else had a turn.
+        shortTaken -= grantedShort[cid] ? 1 : 0;
         freeRing.add(cid);
     }
 

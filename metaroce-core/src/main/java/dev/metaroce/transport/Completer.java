@@ -164,6 +164,9 @@ final class Completer {
                 lease.onArrived(path.packetBytes(psn));
                 arrived(lease, stream, path, psn);
                 path.reach(psn, echo);
+                if (stream.endsWait(path.seq(psn))) {
+                    resume(c, lease, stream);
+                }
             }
             return 0;
         }
@@ -185,14 +188,13 @@ final class Completer {
         }
         Stream stream = path.stream(psn);
         if (stream != null) {
-            boolean paused = stream.notReadyCount > 0;
             arrived(lease, stream, path, psn);
             finished(c, lease, stream, path, psn);
             if (stream.onPacketAcked(path.seq(psn))) {
                 //= MR-4.2-8
                 stream.completeFinished();
             }
-            if (paused && stream.notReadyCount == 0) {
+            if (stream.endsWait(path.seq(psn))) {
                 resume(c, lease, stream);
             }
         }

@@ -1,5 +1,6 @@
 package dev.metaroce.transport;
 
+import dev.metaroce.event.AsyncEventType;
 import dev.metaroce.event.CounterId;
 import dev.metaroce.event.EventId;
 import dev.metaroce.ring.WcStatus;
@@ -33,6 +34,12 @@ final class ConnectionCloser {
     /** Application: finish posted work, then end. */
     void close(long nowNs, TransportConnection c) {
         if (c.isEnded() || c.state() == ConnectionState.CLOSING) {
+            return;
+        }
+        Offer offer = c.offer;
+        if (offer != null) {
+            offer.withdraw();
+            server.onAnswer(nowNs, offer);
             return;
         }
         c.state(ConnectionState.CLOSING);
@@ -112,6 +119,10 @@ final class ConnectionCloser {
     }
 
     void fail(long nowNs, TransportConnection c, String why) {
+        fail(nowNs, c, AsyncEventType.FAILED, why);
+    }
+
+    void fail(long nowNs, TransportConnection c, AsyncEventType type, String why) {
         if (c.isEnded()) {
             return;
         }
@@ -122,6 +133,7 @@ final class ConnectionCloser {
         //= MR-3.6-10
         sayGoodbye(c);
         end(nowNs, c, ConnectionState.FAILED, WcStatus.RETRY_EXCEEDED_ERROR);
+        c.notices.raise(type, c, c.failure());
     }
 
     /** Once, as a courtesy: a peer that knows the connection need not find out by time-out. */
@@ -140,8 +152,12 @@ final class ConnectionCloser {
             stream.end(firstStatus);
         }
         client.dropLease(c);
+        server.withdraw(c);
         server.returns().forget(nowNs, c);
         connections.unbind(c);
         device.remove(c);
+        if (last == ConnectionState.CLOSED && c.established) {
+            c.notices.raise(AsyncEventType.DISCONNECTED, c, "");
+        }
     }
 }

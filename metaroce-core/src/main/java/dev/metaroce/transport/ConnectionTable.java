@@ -1,10 +1,13 @@
 package dev.metaroce.transport;
 
+import dev.metaroce.ring.WcStatus;
 import dev.metaroce.wire.NetAddress;
+import dev.metaroce.wire.RequestFields;
 
 import org.jspecify.annotations.Nullable;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 
@@ -35,6 +38,10 @@ final class ConnectionTable {
 
     void listen(long serviceId, Acceptor acceptor) {
         services.put(serviceId, acceptor);
+    }
+
+    void unlisten(long serviceId) {
+        services.remove(serviceId);
     }
 
     @Nullable Acceptor service(long serviceId) {
@@ -121,29 +128,15 @@ final class ConnectionTable {
         }
     }
 
-    /** Offers an incoming connection to its service; null when it is refused. */
-    @Nullable TransportConnection accept(
-            long peerEndpointId,
-            int peerIncarnation,
-            long connectionId,
-            NetAddress peer,
-            long serviceId,
-            byte[] offered,
-            Acceptor acceptor) {
-        TransportConnection made = new TransportConnection(connectionId, false, peer, serviceId);
-        made.peerPrivateData = offered;
+    /** A connection that a peer asks for; null when the device holds no more. */
+    @Nullable TransportConnection make(RequestFields request, NetAddress peer) {
+        TransportConnection made =
+                new TransportConnection(request.connectionId, false, peer, request.serviceId);
+        made.peerPrivateData = Arrays.copyOf(request.privateData, request.privateLength);
         if (!device.add(made)) {
             return null;
         }
-        byte[] answer = acceptor.onRequest(made, offered);
-        if (answer == null) {
-            device.remove(made);
-            return null;
-        }
-        made.privateData = answer;
-        bind(made, peerEndpointId, peerIncarnation);
-        made.established = true;
-        made.state(ConnectionState.OPEN);
+        bind(made, request.endpointId, request.incarnation);
         return made;
     }
 
@@ -184,6 +177,16 @@ final class ConnectionTable {
             c.pendingFailure = "the peer lost its context by silence and never came back";
             device.ready.add(c);
         }
+    }
+
+    /** A connection that was refused, with the queue pairs made for it. */
+    void drop(TransportConnection refused) {
+        refused.state(ConnectionState.CLOSED);
+        for (Stream stream : refused.streams()) {
+            stream.fail(WcStatus.WR_FLUSH_ERROR);
+        }
+        unbind(refused);
+        device.remove(refused);
     }
 
     /**

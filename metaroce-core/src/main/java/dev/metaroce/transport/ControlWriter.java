@@ -23,6 +23,8 @@ final class ControlWriter {
     /** One in so many questions to holders takes another route than the own port. */
     private static final int ASKS_PER_DETOUR = 4;
 
+    private static final byte[] NOTHING = {};
+
     private final DeviceState device;
     private final LeaseServer server;
     private final LeaseClient client;
@@ -56,6 +58,7 @@ final class ControlWriter {
                     ControlMessage.REQUEST_BYTES
                             + (about == null ? 0 : client.early().bytes(about));
             case RELEASE -> ControlMessage.releaseBytes(paths(about));
+            case DENY -> ControlMessage.denyBytes(why(outbox).length);
             default -> ControlMessage.bytes(outbox.opcode());
         };
     }
@@ -140,7 +143,17 @@ final class ControlWriter {
                 //= MR-3.7-9
                 boolean done = about != null && about.ranEarly(nonce);
                 ControlMessage.encodeDeny(
-                        m, at, txTime, ctx, nonce, reason, done, versions, retryUs, cookie);
+                        m,
+                        at,
+                        txTime,
+                        ctx,
+                        nonce,
+                        reason,
+                        done,
+                        versions,
+                        retryUs,
+                        cookie,
+                        why(outbox));
             }
             case RELEASE -> encodeRelease(m, at, txTime, outbox, about);
             case RELEASE_ACK ->
@@ -172,6 +185,15 @@ final class ControlWriter {
                             about != null && about.dialer);
             case DISCONNECT_ACK -> ControlMessage.encodeDisconnectAck(m, at, txTime, ctx, nonce);
         }
+    }
+
+    /** What the application gave along when it rejected the connection. */
+    private static byte[] why(ControlOutbox outbox) {
+        TransportConnection about = outbox.connection();
+        //= MR-3.9-1
+        return about == null || outbox.code() != DenyReason.SERVICE.code()
+                ? NOTHING
+                : about.privateData;
     }
 
     private void encodeRelease(

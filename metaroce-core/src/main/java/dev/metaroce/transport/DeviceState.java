@@ -21,7 +21,7 @@ import java.util.function.IntSupplier;
  * Holds no behaviour of the protocol. Owner: the engine thread.
  *
  * <p>A timer id is a number and a role: acknowledgement and life of the context with that number,
- * the connection with that index, and two of the device itself. So the table of timers grows with
+ * the connection with that index, and three of the device itself. So the table of timers grows with
  * what is in use.
  */
 public final class DeviceState {
@@ -31,8 +31,9 @@ public final class DeviceState {
     static final int DEVICE_TIMER = 3;
     private static final int ROLE_BITS = 2;
 
-    static final int POOL_TIMER = timer(0, DEVICE_TIMER);
-    static final int LINE_TIMER = timer(1, DEVICE_TIMER);
+    static final int POOL_TIMER = 0 << ROLE_BITS | DEVICE_TIMER;
+    static final int LINE_TIMER = 1 << ROLE_BITS | DEVICE_TIMER;
+    static final int OFFER_TIMER = 2 << ROLE_BITS | DEVICE_TIMER;
 
     private static final long PAUSE_SHOWS_NS = 1_000_000_000;
 
@@ -53,6 +54,7 @@ public final class DeviceState {
 
     private long pauseEndNs;
 
+    Notices notices = Notices.NONE;
     private @Nullable TransportConnection[] connections = new TransportConnection[4];
     private int connectionCount;
     private int nextIndex;
@@ -86,6 +88,10 @@ public final class DeviceState {
 
     public TimerTable timers() {
         return timers;
+    }
+
+    public void notices(Notices told) {
+        notices = told;
     }
 
     /** The id of a timer. */
@@ -172,6 +178,7 @@ public final class DeviceState {
         int index = nextIndex++ % connections.length;
         connections[index] = connection;
         connection.index = index;
+        connection.notices = notices;
         connectionCount++;
         return true;
     }

@@ -1,5 +1,6 @@
 package dev.metaroce.transport;
 
+import dev.metaroce.event.AsyncEventType;
 import dev.metaroce.event.CounterId;
 import dev.metaroce.event.EventId;
 import dev.metaroce.ring.WcStatus;
@@ -71,6 +72,7 @@ final class LeaseClient {
     /** Application: a new connection. Its index is already set. */
     void dial(long nowNs, TransportConnection c) {
         connections.dial(c);
+        c.connectEndNs = nowNs + c.connectNs;
         request(nowNs, c);
     }
 
@@ -90,6 +92,10 @@ final class LeaseClient {
             return;
         }
         c.readyStreams.add(stream);
+        //= MR-3.9-2
+        if (c.offer != null) {
+            return;
+        }
         if (c.leaseState == LeaseState.IDLE) {
             request(nowNs, c);
         } else if (c.leaseState == LeaseState.OPEN) {
@@ -105,6 +111,13 @@ final class LeaseClient {
             //= MR-4.5-5
             c.reclaimed = true;
             afterProgress(nowNs, c);
+        }
+    }
+
+    /** The application accepted a connection: what it posted before may go. */
+    void onAccepted(long nowNs, TransportConnection c) {
+        if (c.state() == ConnectionState.OPEN && c.leaseState == LeaseState.IDLE && c.hasUnsent()) {
+            request(nowNs, c);
         }
     }
 
@@ -252,6 +265,7 @@ final class LeaseClient {
             connections.bind(c, grant.endpointId, grant.incarnation);
             if (c.state() == ConnectionState.CONNECTING) {
                 c.state(ConnectionState.OPEN);
+                c.notices.raise(AsyncEventType.ESTABLISHED, c, "");
             }
         }
         device.event(nowNs, EventId.LEASE_OPENED, c.index, grant.cid, grant.epoch);
@@ -319,6 +333,7 @@ final class LeaseClient {
         early.onAnswer(c, ControlMessage.denyEarlyDone(m, at));
         long retryUs = Math.min(ControlMessage.denyRetryAfterUs(m, at), MAX_DENY_US);
         device.event(nowNs, EventId.LEASE_DENIED, c.index, reason.code(), retryUs);
+        c.denials |= 1 << reason.code();
         //= MR-3.4-12
         switch (reason) {
             case COOKIE -> askWithCookie(nowNs, c, ControlMessage.denyCookie(m, at));
@@ -343,7 +358,11 @@ final class LeaseClient {
                                     + CommonHeader.VERSION);
             case PROFILE ->
                     closer.fail(nowNs, c, "no common profile: we offer mask " + limits.profiles());
-            case SERVICE -> closer.fail(nowNs, c, "the peer's service refused the connection");
+            case SERVICE -> {
+                c.peerPrivateData = ControlMessage.denyPrivateData(m, at);
+                String why = "the peer's service refused the connection" + c.whyText();
+                closer.fail(nowNs, c, AsyncEventType.REJECTED, why);
+            }
             case SHUTDOWN -> closer.fail(nowNs, c, "the peer is shutting down");
         }
     }
@@ -368,7 +387,7 @@ final class LeaseClient {
             finish(nowNs, c);
             return;
         }
-        if (nowNs - c.wantedNs >= limits.giveUpNs()) {
+        if (!c.isConnectLimited() && nowNs - c.wantedNs >= limits.giveUpNs()) {
             closer.fail(nowNs, c, "the peer denied a context for too long: " + reason);
             return;
         }
@@ -629,8 +648,10 @@ final class LeaseClient {
         TxLease lease = c.lease;
         switch (c.leaseState) {
             case IDLE -> connections.armIdle(c);
-            case REQUESTED, QUEUED, WAITING, RELEASING, DISCONNECTING ->
-                    device.timers.set(timer, c.retryNs);
+            case REQUESTED, QUEUED, WAITING, RELEASING, DISCONNECTING -> {
+                boolean endsFirst = c.isConnectLimited() && c.connectEndNs - c.retryNs < 0;
+                device.timers.set(timer, endsFirst ? c.connectEndNs : c.retryNs);
+            }
             case OPEN, DRAINING -> {
                 if (lease != null) {
                     device.timers.set(timer, pathTimers.leaseDeadlineNs(nowNs, c, lease));
@@ -640,11 +661,21 @@ final class LeaseClient {
     }
 
     void onTimer(long nowNs, TransportConnection c) {
+        if (c.isConnectOver(nowNs)) {
+            //= MR-3.9-5
+            closer.fail(nowNs, c, AsyncEventType.UNREACHABLE, c.whyNotConnected());
+            return;
+        }
         switch (c.leaseState) {
             case IDLE -> connections.failSilent(c);
             case REQUESTED, QUEUED -> {
-                if (nowNs - c.heardNs >= limits.giveUpNs()) {
-                    closer.fail(nowNs, c, PathTimers.whyNoAnswer(c));
+                if (!c.isConnectLimited() && nowNs - c.heardNs >= limits.giveUpNs()) {
+                    boolean asked = !c.established;
+                    closer.fail(
+                            nowNs,
+                            c,
+                            asked ? AsyncEventType.UNREACHABLE : AsyncEventType.FAILED,
+                            PathTimers.whyNoAnswer(c));
                 } else {
                     sendRequest(nowNs, c);
                 }
@@ -673,7 +704,7 @@ final class LeaseClient {
             return;
         }
         for (int i = 0; i < lease.pathCount; i++) {
-            pathTimers.onPathTimer(nowNs, lease, i);
+            pathTimers.onPathTimer(nowNs, c, lease, i);
         }
         readyAll(c);
         boolean idle = lease.isAllAcked() && c.leaseState == LeaseState.OPEN && !c.hasUnsent();

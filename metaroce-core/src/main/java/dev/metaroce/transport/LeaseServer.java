@@ -1,5 +1,6 @@
 package dev.metaroce.transport;
 
+import dev.metaroce.event.AsyncEventType;
 import dev.metaroce.event.CounterId;
 import dev.metaroce.event.EventId;
 import dev.metaroce.wire.CommonHeader;
@@ -13,8 +14,6 @@ import dev.metaroce.wire.Profile;
 import dev.metaroce.wire.RequestFields;
 
 import org.jspecify.annotations.Nullable;
-
-import java.util.Arrays;
 
 /**
  * The target's side of leases: answers requests from the CID pool and keeps the waiting line; how
@@ -34,7 +33,8 @@ final class LeaseServer {
     private final WaitingLine line;
     private final ReceiverShares shares;
     private final Cookies cookies;
-    private final RequestFields request = new RequestFields();
+    private final PendingOffers offers = new PendingOffers();
+    private RequestFields request = new RequestFields();
 
     /** The connection that the present request is for, when it is known here. */
     private @Nullable TransportConnection asker;
@@ -191,6 +191,13 @@ final class LeaseServer {
             sendQueued(ticket, source);
             return -1;
         }
+        Offer offered = offerOf(request);
+        if (offered != null) {
+            //= MR-3.9-3
+            offered.heardNs = nowNs;
+            sendPending(offered, source);
+            return -1;
+        }
         if (!peers.isFresh(peer, request.nonce)) {
             deny(nowNs, source, DenyReason.FINISHED, 0);
             return -1;
@@ -202,7 +209,7 @@ final class LeaseServer {
             deny(nowNs, source, DenyReason.PROFILE, 0);
             return -1;
         }
-        TransportConnection connection = connectionOf(nowNs, source);
+        TransportConnection connection = connectionOf(nowNs, source, peer);
         if (connection == null) {
             return -1;
         }
@@ -216,7 +223,10 @@ final class LeaseServer {
         connection.rxNonce = request.nonce;
         connection.rxRepeats = 0;
         returns.forget(nowNs, connection);
-        return decide(nowNs, source, peer, connection);
+        Offer offer = connection.offer;
+        return offer == null || isAccepted(nowNs, source, peer, offer)
+                ? decide(nowNs, source, peer, connection)
+                : -1;
     }
 
     /** True when the request is newer than all that were decided on for this connection. */
@@ -270,7 +280,7 @@ final class LeaseServer {
         return Profile.best(request.profileMask & limits.profiles());
     }
 
-    private @Nullable TransportConnection connectionOf(long nowNs, NetAddress source) {
+    private @Nullable TransportConnection connectionOf(long nowNs, NetAddress source, int peer) {
         TransportConnection known = asker;
         if (known != null) {
             if (known.isEnded()) {
@@ -296,28 +306,138 @@ final class LeaseServer {
             deny(nowNs, source, DenyReason.NO_SERVICE, 0);
             return null;
         }
-        byte[] offered = Arrays.copyOf(request.privateData, request.privateLength);
         //= MR-3.6-9
-        if (device.isFull()) {
+        TransportConnection made = connections.make(request, source);
+        if (made == null) {
             connections.evictSilent(nowNs);
             deny(nowNs, source, DenyReason.QUEUE_FULL, retries.refuse(nowNs));
             return null;
         }
-        TransportConnection made =
-                connections.accept(
-                        request.endpointId,
-                        request.incarnation,
-                        request.connectionId,
-                        source,
-                        request.serviceId,
-                        offered,
-                        acceptor);
-        if (made == null) {
-            deny(nowNs, source, DenyReason.SERVICE, 0);
-            return null;
-        }
         made.peerHeardNs = nowNs;
+        Offer offer = new Offer(made, request, peer, nowNs);
+        made.offer = offer;
+        acceptor.onRequest(offer);
         return made;
+    }
+
+    // Offers to the application
+
+    /** The offer that waits for an answer to this very request, or null. */
+    private @Nullable Offer offerOf(RequestFields asked) {
+        TransportConnection c =
+                offers.isEmpty()
+                        ? null
+                        : connections.find(asked.endpointId, asked.connectionId, false);
+        Offer offer = c == null ? null : c.offer;
+        return offer != null && offer.request.nonce == asked.nonce ? offer : null;
+    }
+
+    /** A request for a connection that is not answered yet; true when it is accepted now. */
+    private boolean isAccepted(long nowNs, NetAddress source, int peer, Offer offer) {
+        if (offers.remove(offer)) {
+            peers.hold(offer.peer, -1);
+        }
+        return switch (offer.await()) {
+            case ACCEPTED -> {
+                settle(offer);
+                yield true;
+            }
+            case PENDING -> {
+                hold(nowNs, source, peer, offer);
+                yield false;
+            }
+            case BUSY -> {
+                refuse(nowNs, offer, DenyReason.QUEUE_FULL);
+                yield false;
+            }
+            case NONE, REJECTED, WITHDRAWN -> {
+                //= MR-3.9-1
+                refuse(nowNs, offer, DenyReason.SERVICE);
+                yield false;
+            }
+        };
+    }
+
+    /** The peer waits until the application answers. */
+    private void hold(long nowNs, NetAddress source, int peer, Offer offer) {
+        //= MR-3.9-4
+        if (offers.isFull()) {
+            offer.withdraw();
+            refuse(nowNs, offer, DenyReason.QUEUE_FULL);
+            return;
+        }
+        offer.peer = peer;
+        offer.request = request;
+        offer.heardNs = nowNs;
+        request = new RequestFields();
+        peers.hold(peer, 1);
+        offers.add(offer);
+        sendPending(offer, source);
+        device.armBy(DeviceState.OFFER_TIMER, nowNs + PendingOffers.PERIOD_NS);
+    }
+
+    /** Nobody is before it in a line; it waits all the same. */
+    private void sendPending(Offer offer, NetAddress to) {
+        //= MR-3.9-3
+        RequestFields asked = offer.request;
+        device.send(ControlOpcode.QUEUED, to, null, asked.srcCtx, asked.nonce, 0, 0, 0);
+    }
+
+    /** The application answered an offer that waited. */
+    void onAnswer(long nowNs, Offer offer) {
+        TransportConnection c = offer.connection();
+        if (c.offer != offer) {
+            return;
+        }
+        request = offer.request;
+        asker = c;
+        if (isAccepted(nowNs, c.peer, offer.peer, offer)) {
+            decide(nowNs, c.peer, offer.peer, c);
+        }
+    }
+
+    private static void settle(Offer offer) {
+        TransportConnection c = offer.connection();
+        c.offer = null;
+        c.privateData = offer.privateData();
+        c.established = true;
+        c.state(ConnectionState.OPEN);
+        c.notices.raise(AsyncEventType.ESTABLISHED, c, "");
+    }
+
+    private void refuse(long nowNs, Offer offer, DenyReason reason) {
+        TransportConnection c = offer.connection();
+        c.offer = null;
+        c.privateData = offer.privateData();
+        connections.drop(c);
+        boolean later = reason == DenyReason.QUEUE_FULL;
+        deny(nowNs, c.peer, later ? null : c, reason, later ? retries.refuse(nowNs) : 0);
+    }
+
+    /** The connection ended before the application answered. */
+    void withdraw(TransportConnection c) {
+        Offer offer = c.offer;
+        if (offer != null) {
+            c.offer = null;
+            offer.withdraw();
+            if (offers.remove(offer)) {
+                peers.hold(offer.peer, -1);
+            }
+        }
+    }
+
+    /** Offers that nobody answered, or whose peers went away. */
+    void onOfferTimer(long nowNs) {
+        Offer overdue = offers.overdue(nowNs);
+        while (overdue != null) {
+            //= MR-3.9-4
+            overdue.withdraw();
+            onAnswer(nowNs, overdue);
+            overdue = offers.overdue(nowNs);
+        }
+        if (!offers.isEmpty()) {
+            device.timers.set(DeviceState.OFFER_TIMER, nowNs + PendingOffers.PERIOD_NS);
+        }
     }
 
     /** Returns the context granted, or -1. */
@@ -476,15 +596,24 @@ final class LeaseServer {
                 position);
     }
 
-    /** Says no; the number is the time in us after which to ask again, or the cookie. */
     private void deny(long nowNs, NetAddress to, DenyReason reason, long number) {
+        deny(nowNs, to, asker, reason, number);
+    }
+
+    /** Says no; the number is the time in us after which to ask again, or the cookie. */
+    private void deny(
+            long nowNs,
+            NetAddress to,
+            @Nullable TransportConnection about,
+            DenyReason reason,
+            long number) {
         device.counters.increment(CounterId.DENIED);
         device.event(nowNs, EventId.CID_DENIED, to.port(), reason.code(), 0);
         //= MR-2.2-6, MR-2.6-2, MR-3.4-13
         device.send(
                 ControlOpcode.DENY,
                 to,
-                asker,
+                about,
                 request.srcCtx,
                 request.nonce,
                 0,

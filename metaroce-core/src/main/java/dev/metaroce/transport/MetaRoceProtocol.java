@@ -77,6 +77,16 @@ public final class MetaRoceProtocol {
         connections.listen(serviceId, acceptor);
     }
 
+    public void unlisten(long serviceId) {
+        connections.unlisten(serviceId);
+    }
+
+    /** The application answered an offer that was waiting. */
+    public void onAnswer(long nowNs, Offer offer) {
+        server.onAnswer(nowNs, offer);
+        client.onAccepted(nowNs, offer.connection());
+    }
+
     public void close(long nowNs, TransportConnection connection) {
         client.closer().close(nowNs, connection);
     }
@@ -141,6 +151,16 @@ public final class MetaRoceProtocol {
         server.denyVersion(nowNs, m, at, source);
     }
 
+    /** The system refused to send a datagram. */
+    public void onUnsent(NetAddress to, String why) {
+        for (int i = 0; i < device.connectionSlots(); i++) {
+            TransportConnection c = device.connection(i);
+            if (c != null && !c.established && c.peer.sameHost(to)) {
+                c.unsent = why;
+            }
+        }
+    }
+
     // Time
 
     public void onTimer(long nowNs, int timer) {
@@ -155,10 +175,10 @@ public final class MetaRoceProtocol {
                 }
             }
             default -> {
-                if (timer == DeviceState.POOL_TIMER) {
-                    server.returns().onPoolTimer(nowNs);
-                } else {
-                    server.returns().onLineTimer(nowNs);
+                switch (timer) {
+                    case DeviceState.POOL_TIMER -> server.returns().onPoolTimer(nowNs);
+                    case DeviceState.LINE_TIMER -> server.returns().onLineTimer(nowNs);
+                    default -> server.onOfferTimer(nowNs);
                 }
             }
         }

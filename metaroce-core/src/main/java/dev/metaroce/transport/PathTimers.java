@@ -1,5 +1,6 @@
 package dev.metaroce.transport;
 
+import dev.metaroce.event.AsyncEventType;
 import dev.metaroce.event.CounterId;
 import dev.metaroce.event.EventId;
 import dev.metaroce.path.PathHealth;
@@ -52,9 +53,7 @@ final class PathTimers {
 
     /** Why a request for a lease stays without an answer. */
     static String whyNoAnswer(TransportConnection c) {
-        return c.established
-                ? WENT_SILENT
-                : "no answer: is the peer running and its UDP port open?";
+        return c.established ? WENT_SILENT : c.whySilent();
     }
 
     /** Why no more progress is to be expected; empty when there is none to miss. */
@@ -101,7 +100,7 @@ final class PathTimers {
     }
 
     /** A timer of the lease expired: looks whether it was this path's. */
-    void onPathTimer(long nowNs, TxLease lease, int pathId) {
+    void onPathTimer(long nowNs, TransportConnection c, TxLease lease, int pathId) {
         TxPath path = lease.paths[pathId];
         if (path.hasDeferred() && path.deferredUntilNs() - nowNs <= 0) {
             path.resumeDeferred(nowNs);
@@ -125,6 +124,8 @@ final class PathTimers {
             path.markLostFrom(path.una());
             device.counters.increment(CounterId.REROUTES);
             device.event(nowNs, EventId.PATH_REROUTED, pathId, from, to);
+            String text = "path " + pathId + " from route " + from + " to " + to;
+            c.notices.raise(AsyncEventType.PATH_MIGRATED, c, text);
         }
     }
 }

@@ -32,8 +32,8 @@ final class ReplyQueue {
     private final CidPool pool;
     private final PullRequest request = new PullRequest();
 
-    // A ring of rows of PullRequest.
-    private long[] rows = new long[FIRST_REPLIES * PullRequest.WORDS];
+    // A ring of rows of PullRequest, a power of two of them; none before the first reply.
+    private long[] rows = {};
     private int head;
     private int size;
 
@@ -66,7 +66,8 @@ final class ReplyQueue {
 
     private void grow() {
         long[] before = rows;
-        rows = Arrays.copyOf(before, 2 * before.length);
+        int words = Math.max(FIRST_REPLIES * PullRequest.WORDS, 2 * before.length);
+        rows = Arrays.copyOf(before, words);
         // What had wrapped around goes behind the rest.
         System.arraycopy(before, 0, rows, before.length, head * PullRequest.WORDS);
     }

@@ -237,14 +237,16 @@ final class Requester {
     /** True unless the next packet asks for a reply and there is no room for one now. */
     private boolean mayAsk(TransportConnection c, TxLease lease, Stream stream) {
         long seq = stream.sendSeq();
-        if (!stream.opcode(seq).isPull() || lease.mayPull(nextBytes(stream, lease))) {
+        int bytes = nextBytes(stream, lease);
+        if (!stream.opcode(seq).isPull() || lease.mayPull(bytes)) {
             return true;
         }
-        if (lease.servesPulls()) {
-            lease.pullWanted = true;
-            device.pulls.await(c);
-        } else {
+        if (!lease.servesPulls()) {
             c.noteLocalFault(stream, seq, WcStatus.REMOTE_INVALID_REQUEST_ERROR);
+        } else if (device.pulls.admits(bytes)) {
+            lease.pullWanted = true;
+        } else {
+            device.pulls.await(c);
         }
         return false;
     }

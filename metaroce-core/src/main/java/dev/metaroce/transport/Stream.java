@@ -1,5 +1,6 @@
 package dev.metaroce.transport;
 
+import dev.metaroce.event.AsyncEventType;
 import dev.metaroce.ring.CompletionRing;
 import dev.metaroce.ring.DoorbellList;
 import dev.metaroce.ring.SharedReceives;
@@ -426,6 +427,13 @@ public final class Stream extends ReadyList.Item<Stream> {
         return recvSeq[sendQueue.index(seq)];
     }
 
+    /** The target took a packet of this request; true when the stream had waited for that. */
+    boolean endsWait(long seq) {
+        boolean waited = notReadyCount > 0 && seq == notReadySeq;
+        notReadyCount = waited ? 0 : notReadyCount;
+        return waited;
+    }
+
     /**
      * One packet of request {@code seq} was acknowledged; true when the request is now finished.
      */
@@ -434,9 +442,6 @@ public final class Stream extends ReadyList.Item<Stream> {
             return false;
         }
         int at = sendQueue.index(seq);
-        if (seq == notReadySeq) {
-            notReadyCount = 0;
-        }
         if (--pendingPackets[at] > 0 || progress[at] != SENT) {
             return false;
         }
@@ -520,6 +525,7 @@ public final class Stream extends ReadyList.Item<Stream> {
      */
     void fail(WcStatus oldest) {
         WcStatus status = error ? WcStatus.WR_FLUSH_ERROR : oldest;
+        boolean isNew = !error && !connection.isEnded();
         ERROR.setVolatile(this, true);
         // Whoever posted before it could see the error is seen here, and the other way round.
         VarHandle.fullFence();
@@ -539,6 +545,10 @@ public final class Stream extends ReadyList.Item<Stream> {
             if (settings.shared() == null) {
                 settings.receive().end();
             }
+        }
+        if (isNew) {
+            WcStatus why = spoiltSeq == NONE ? oldest : spoiltStatus;
+            connection.notices.raise(AsyncEventType.QP_FATAL, this, why.toString());
         }
     }
 

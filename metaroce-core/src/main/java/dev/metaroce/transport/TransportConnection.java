@@ -1,6 +1,7 @@
 package dev.metaroce.transport;
 
 import dev.metaroce.ring.WcStatus;
+import dev.metaroce.wire.DenyReason;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.Profile;
 
@@ -8,7 +9,9 @@ import org.jspecify.annotations.Nullable;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.HexFormat;
 
 /**
  * The lasting relation of two endpoints: its streams, and the state of the lease it holds, or
@@ -19,11 +22,13 @@ import java.util.Arrays;
 public final class TransportConnection extends ReadyList.Item<TransportConnection> {
     private static final VarHandle STATE;
     private static final VarHandle STREAMS;
+    private static final VarHandle HANDLE;
 
     static {
         try {
             MethodHandles.Lookup lookup = MethodHandles.lookup();
             STATE = lookup.findVarHandle(TransportConnection.class, "state", ConnectionState.class);
+            HANDLE = lookup.findVarHandle(TransportConnection.class, "handle", Object.class);
             STREAMS = lookup.findVarHandle(TransportConnection.class, "streams", Stream[].class);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
@@ -37,6 +42,11 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
 
     /** Index in the device's table: the source context the peer addresses answers to. */
     int index;
+
+    /** Who hears of what happens to it. */
+    Notices notices = Notices.NONE;
+
+    private @Nullable Object handle;
 
     /** Where the peer is; the table of connections has to know of changes. */
     NetAddress peer;
@@ -57,6 +67,21 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
 
     /** Both sides agreed to the connection. */
     boolean established;
+
+    /** Until we answered the peer that asks for this connection. */
+    @Nullable Offer offer;
+
+    /** How long connecting may take in all, in nanoseconds; 0 for as long as the peer answers. */
+    long connectNs;
+
+    /** When that is over. */
+    long connectEndNs;
+
+    /** The reasons why a context was denied so far, a bit for each code. */
+    int denials;
+
+    /** Why the system did not send to the peer; empty when it did. */
+    String unsent = "";
 
     /** The peer answered the last request that it does not know the connection. */
     boolean askedInVain;
@@ -141,6 +166,22 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
         return made;
     }
 
+    /** Before it is dialled: how long connecting may take, in nanoseconds. */
+    public void connectWithin(long ns) {
+        connectNs = ns;
+    }
+
+    /** Any thread: what stands for the connection in the application; null before it is set. */
+    public @Nullable Object handle() {
+        return HANDLE.getAcquire(this);
+    }
+
+    /** Any thread: sets the handle unless another was; returns the one that is set. */
+    public Object handle(Object fresh) {
+        Object before = HANDLE.compareAndExchange(this, null, fresh);
+        return before == null ? fresh : before;
+    }
+
     public ConnectionState state() {
         return (ConnectionState) STATE.getAcquire(this);
     }
@@ -201,6 +242,59 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
 
     void leaseEnded() {
         cid = -1;
+    }
+
+    /** True when the time to connect was given and is over. */
+    boolean isConnectOver(long nowNs) {
+        return isConnectLimited() && nowNs - connectEndNs >= 0;
+    }
+
+    /** True while connecting, when a time for that was given. */
+    boolean isConnectLimited() {
+        return connectNs > 0 && !established;
+    }
+
+    /** Why it is not connected when the time for that is over. */
+    String whyNotConnected() {
+        StringBuilder why = new StringBuilder("not connected within ");
+        why.append(connectNs / 1_000_000).append(" ms: ");
+        String separator = "";
+        for (DenyReason reason : DenyReason.values()) {
+            if ((denials >> reason.code() & 1) != 0) {
+                String text =
+                        reason == DenyReason.NO_SERVICE
+                                ? "the peer has no service " + serviceId
+                                : "the peer denied a context, " + reason;
+                why.append(separator).append(text);
+                separator = "; ";
+            }
+        }
+        if (leaseState == LeaseState.QUEUED) {
+            why.append(separator).append("the peer had us wait in line or has not decided");
+        } else if (separator.isEmpty()) {
+            why.append(whySilent());
+        }
+        return why.toString();
+    }
+
+    /** Why there may be no answer. */
+    String whySilent() {
+        return unsent.isEmpty()
+                ? "no answer: is the peer running and its UDP port open?"
+                : "no answer: cannot send there, " + unsent;
+    }
+
+    /** What the peer gave along when it refused; empty when that was nothing. */
+    String whyText() {
+        if (peerPrivateData.length == 0) {
+            return "";
+        }
+        for (byte b : peerPrivateData) {
+            if (b < ' ' || b > '~') {
+                return ": 0x" + HexFormat.of().formatHex(peerPrivateData);
+            }
+        }
+        return ": \"" + new String(peerPrivateData, StandardCharsets.US_ASCII) + '"';
     }
 
     /** Any thread: adds the stream with the next number. */

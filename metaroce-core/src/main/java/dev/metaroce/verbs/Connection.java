@@ -35,6 +35,22 @@ public final class Connection {
         return transport.state();
     }
 
+    /**
+     * Waits until the connection is open; in inline mode the calling thread drives the engine.
+     *
+     * @param timeoutNs longest wait in nanoseconds
+     * @return this connection
+     * @throws IllegalStateException when it ended instead, with the reason, or is not open in time;
+     *     when the device is closed or failed; when called on the engine's thread
+     */
+    public Connection awaitOpen(long timeoutNs) {
+        if (!device.awaitOpen(this, timeoutNs)) {
+            String why = failure().isEmpty() ? transport + " is " + state() : failure();
+            throw new IllegalStateException(why);
+        }
+        return this;
+    }
+
     /** Why the connection failed: one line with peer, reason and progress; empty unless FAILED. */
     public String failure() {
         return transport.failure();

@@ -6,12 +6,8 @@ package dev.metaroce.verbs;
 @FunctionalInterface
 public interface ConnectionHandler {
     /**
-     * A peer asks for a connection. Create the queue pairs here, so that they exist before the
-     * first packet.
-     *
-     * @param connection the new connection; keep it to answer
-     * @param privateData what the peer gave to connect, 0..64 bytes
-     * @return the private data of the answer (0..64 bytes) to accept, null to refuse
+     * A peer asks for a connection. Accept or reject it here, or keep the request and do so later
+     * from any thread.
      */
-    byte @org.jspecify.annotations.Nullable [] onRequest(Connection connection, byte[] privateData);
+    void onRequest(ConnectionRequest request);
 }

@@ -34,7 +34,25 @@ public interface Driver {
     boolean await(BooleanSupplier condition, long timeoutNs);
 
     /**
-     * A connection handler of the application threw; the connection was refused. Say so somewhere.
+     * Something to wait at for what the engine will do. This one has waiting threads drive the
+     * engine by {@link #await}, or look again and again where that only looks; a driver with a
+     * thread of its own lets them sleep.
+     */
+    default Signal newSignal() {
+        return new Signal() {
+            @Override
+            public void raise() {}
+
+            @Override
+            public boolean await(BooleanSupplier condition, long timeoutNs) {
+                return Driver.this.await(condition, timeoutNs);
+            }
+        };
+    }
+
+    /**
+     * A connection handler of the application threw, and its connection was refused; or a listener
+     * of events did. Say so somewhere.
      */
     void handlerFailed(RuntimeException cause);
 

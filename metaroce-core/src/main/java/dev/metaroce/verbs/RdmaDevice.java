@@ -1,11 +1,14 @@
 package dev.metaroce.verbs;
 
 import dev.metaroce.engine.Engine;
+import dev.metaroce.event.AsyncEventType;
 import dev.metaroce.event.Counters;
+import dev.metaroce.memory.EngineGate;
 import dev.metaroce.ring.Reservation;
 import dev.metaroce.transport.ConnectionState;
 import dev.metaroce.transport.DeviceLimits;
 import dev.metaroce.transport.MetaRoceProtocol;
+import dev.metaroce.transport.Offer;
 import dev.metaroce.transport.Stream;
 import dev.metaroce.transport.StreamSettings;
 import dev.metaroce.transport.TransportConnection;
@@ -13,8 +16,7 @@ import dev.metaroce.wire.ControlMessage;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.Profile;
 
-import org.jspecify.annotations.Nullable;
-
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
@@ -28,15 +30,20 @@ import java.util.concurrent.atomic.AtomicInteger;
 public final class RdmaDevice implements AutoCloseable {
     private final Engine engine;
     private final Driver driver;
+    private final AsyncEvents events;
+    private volatile boolean closed;
     private final AtomicInteger domains = new AtomicInteger();
 
     /** For drivers; applications open a device through their port. */
     public RdmaDevice(Engine engine, Driver driver) {
         this.engine = engine;
         this.driver = driver;
+        events = new AsyncEvents(driver.newSignal(), driver::handlerFailed);
+        engine.notices(this::onNotice);
     }
 
     public ProtectionDomain allocProtectionDomain() {
+        requireOpen();
         return new ProtectionDomain(domains.getAndIncrement(), engine.regions());
     }
 
@@ -44,7 +51,34 @@ public final class RdmaDevice implements AutoCloseable {
      * @param capacity completions it can hold: the sum of the depths of its queue pairs
      */
     public CompletionQueue createCompletionQueue(int capacity) {
-        return new CompletionQueue(capacity);
+        return new CompletionQueue(this, capacity, null, driver.newSignal());
+    }
+
+    /**
+     * A completion queue that reports to a channel when it is armed.
+     *
+     * @param capacity completions it can hold: the sum of the depths of its queue pairs
+     * @param channel a channel of this device
+     * @throws IllegalArgumentException when the channel is another device's
+     */
+    public CompletionQueue createCompletionQueue(int capacity, CompletionChannel channel) {
+        if (channel.device() != this) {
+            throw new IllegalArgumentException(
+                    "the completion channel belongs to another device: create one with this"
+                            + " device");
+        }
+        return new CompletionQueue(this, capacity, channel, driver.newSignal());
+    }
+
+    /** A channel on which one thread can wait for several completion queues. */
+    public CompletionChannel createCompletionChannel() {
+        return new CompletionChannel(this, driver.newSignal());
+    }
+
+    /** Returns when the engine has seen all that this thread did before. */
+    void awaitEngineTurn() {
+        EngineGate gate = engine.regions().gate();
+        gate.awaitQuiescent(gate.isInTurnOfCaller());
     }
 
     /**
@@ -62,47 +96,139 @@ public final class RdmaDevice implements AutoCloseable {
 
     /**
      * Starts to connect; returns at once. Create queue pairs right away if you like: work may be
-     * posted while the connection is CONNECTING.
+     * posted while the connection is CONNECTING. It fails when the peer does not answer, or denies
+     * a context, for the give-up time of {@link DeviceLimits}; it may wait in the peer's line for
+     * as long as that takes.
      *
      * @param serviceId number of the service at the target
      * @param privateData 0..64 bytes for the target's handler
      */
     public Connection connect(NetAddress target, long serviceId, byte[] privateData) {
-        TransportConnection transport = engine.dial(target, serviceId, privateData);
-        Connection connection = new Connection(this, transport);
+        return dial(target, serviceId, privateData, 0);
+    }
+
+    /**
+     * Starts to connect, and fails when the connection is not open in time, whatever the peer
+     * answers until then; refusals for want of a context or a service, and silence, are tried
+     * again. The failure names what was seen meanwhile.
+     *
+     * @param serviceId number of the service at the target
+     * @param privateData 0..64 bytes for the target's handler
+     * @param timeoutNs longest time to connect, 1 ms or more, in nanoseconds
+     */
+    public Connection connect(
+            NetAddress target, long serviceId, byte[] privateData, long timeoutNs) {
+        if (timeoutNs < 1_000_000) {
+            throw new IllegalArgumentException(
+                    "time to connect of " + timeoutNs + " ns: at least 1 ms, 1000000");
+        }
+        return dial(target, serviceId, privateData, Math.min(timeoutNs, Long.MAX_VALUE / 4));
+    }
+
+    private Connection dial(NetAddress target, long serviceId, byte[] privateData, long connectNs) {
+        Objects.requireNonNull(target, "target");
+        requirePrivateData(privateData);
+        requireOpen();
+        Connection connection =
+                connectionOf(engine.dial(target, serviceId, privateData, connectNs));
         driver.wake();
         return connection;
     }
 
     /**
-     * Offers a service. The handler is called on the engine's thread for each new connection; when
-     * it throws, the connection is refused and the driver reports the failure.
+     * Offers a service, in place of who offered it before. The handler is called on the engine's
+     * thread for each request; when it throws, the request is rejected and the driver reports the
+     * failure.
      */
     public void listen(long serviceId, ConnectionHandler handler) {
-        engine.listen(
-                serviceId,
-                (transport, privateData) -> {
-                    try {
-                        return checked(
-                                handler.onRequest(new Connection(this, transport), privateData));
-                    } catch (RuntimeException e) {
-                        // A stranger's request must not stop the device, whatever the handler does.
-                        driver.handlerFailed(e);
-                        return null;
-                    }
-                });
+        Objects.requireNonNull(handler, "handler");
+        requireOpen();
+        engine.listen(serviceId, offer -> offer(offer, handler));
         driver.wake();
     }
 
-    private static byte @Nullable [] checked(byte @Nullable [] answer) {
-        if (answer != null && answer.length > ControlMessage.MAX_PRIVATE_BYTES) {
+    /**
+     * Offers a service, in place of who offered it before, whose requests wait to be taken.
+     *
+     * @param backlog requests that may wait, 1..1024; the peers of others ask again
+     */
+    public Listener listen(long serviceId, int backlog) {
+        if (backlog < 1 || backlog > 1024) {
+            throw new IllegalArgumentException("backlog " + backlog + " is not in 1..1024");
+        }
+        Listener listener = new Listener(this, serviceId, backlog, driver.newSignal());
+        listen(serviceId, listener::onRequest);
+        return listener;
+    }
+
+    private void offer(Offer offer, ConnectionHandler handler) {
+        ConnectionRequest request =
+                new ConnectionRequest(this, offer, connectionOf(offer.connection()));
+        try {
+            handler.onRequest(request);
+        } catch (RuntimeException e) {
+            // A stranger's request must not stop the device, whatever the handler does.
+            if (!request.isOver()) {
+                request.reject();
+            }
+            driver.handlerFailed(e);
+        }
+    }
+
+    void unlisten(long serviceId) {
+        engine.unlisten(serviceId);
+        driver.wake();
+    }
+
+    /** An offer that waited was answered. */
+    void answered(Offer offer) {
+        engine.answered(offer);
+        driver.wake();
+    }
+
+    static void requirePrivateData(byte[] data) {
+        if (data.length > ControlMessage.MAX_PRIVATE_BYTES) {
             throw new IllegalArgumentException(
                     "private data of "
-                            + answer.length
+                            + data.length
                             + " bytes: at most "
                             + ControlMessage.MAX_PRIVATE_BYTES);
         }
-        return answer;
+    }
+
+    private void requireOpen() {
+        if (closed) {
+            throw new IllegalStateException("the device is closed");
+        }
+    }
+
+    /** The one object that stands for a connection here. */
+    private Connection connectionOf(TransportConnection transport) {
+        Object known = transport.handle();
+        return (Connection)
+                (known != null ? known : transport.handle(new Connection(this, transport)));
+    }
+
+    private void onNotice(AsyncEventType type, Object about, String text) {
+        events.add(
+                switch (about) {
+                    case TransportConnection c -> {
+                        Connection connection = connectionOf(c);
+                        yield new AsyncEvent(type, connection, connection, text);
+                    }
+                    case Stream s ->
+                            new AsyncEvent(
+                                    type,
+                                    connectionOf(s.connection()),
+                                    s.sendQueue().owner(),
+                                    text);
+                    default -> new AsyncEvent(type, null, about, text);
+                });
+    }
+
+    /** What happens to connections and queues between completions. */
+    public AsyncEvents events() {
+        return events;
     }
 
     /** Waits until the connection is no longer CONNECTING; true when it is OPEN. */
@@ -165,6 +291,7 @@ public final class RdmaDevice implements AutoCloseable {
     /** Finishes nothing: stops the driver and frees sockets. Close connections first. */
     @Override
     public void close() {
+        closed = true;
         driver.close();
     }
 
@@ -175,6 +302,7 @@ public final class RdmaDevice implements AutoCloseable {
     }
 
     void ring(Stream stream) {
+        requireOpen();
         if (engine.doorbells().ring(stream.bell())) {
             driver.wake();
         }
@@ -182,6 +310,13 @@ public final class RdmaDevice implements AutoCloseable {
 
     QueuePair createQueuePair(
             Connection connection, ProtectionDomain domain, QueuePairOptions options) {
+        requireOpen();
+        if (!domain.isOf(engine.regions())
+                || options.sendQueue().device() != this
+                || options.receiveQueue().device() != this) {
+            throw new IllegalArgumentException(
+                    "domain and completion queues must be of the device of the connection");
+        }
         SharedReceiveQueue shared = options.sharedReceiveQueue();
         if (shared != null && shared.domain() != domain) {
             throw new IllegalArgumentException(

@@ -26,7 +26,6 @@ public final class SharedReceiveQueue implements AutoCloseable {
     private final RdmaDevice device;
     private final Map<CompletionQueue, Reservation> rooms = new LinkedHashMap<>();
     private volatile @Nullable LimitListener listener;
-    private @Nullable ReceiveRequest own;
     private boolean closed;
 
     SharedReceiveQueue(RdmaDevice device, ProtectionDomain domain, int depth, int maxSge) {

@@ -3,9 +3,9 @@ package dev.metaroce.wire;
 import dev.metaroce.util.Invariant;
 
 /**
- * CTRL packets: the life of a lease. Every message has one size (RELEASE one per path count),
- * starts with the common header (path, stream and PSN 0, opcode a {@link ControlOpcode}) and a
- * nonce that ties an answer to its question.
+ * CTRL packets: the life of a lease. Every message has one size (RELEASE one per path count, DENY
+ * one per length of its private data), starts with the common header (path, stream and PSN 0,
+ * opcode a {@link ControlOpcode}) and a nonce that ties an answer to its question.
  *
  * <pre>
  *        0      1      2      3      4      5      6      7
@@ -14,8 +14,9 @@ import dev.metaroce.util.Invariant;
  *     +------+------+------+------+------+------+------+------+
  *  24 |         Position          |           Wait            |  QUEUED, 36 bytes
  *     +------+------+------+------+------+------+------+------+
- *  24 |Reason|Flags | VersionMask |        RetryAfter         |  DENY, 44 bytes
+ *  24 |Reason|FlgLen| VersionMask |        RetryAfter         |  DENY, 44 + n bytes
  *  32 |                        Cookie                         |
+ *  40 |               private data (0..64 bytes)              ...
  *     +------+------+------+------+------+------+------+------+
  *  24 |                      EndpointId                       |  RELEASE, 40 + 4 n bytes
  *  32 |Flags |PathCt|  reserved   |   FinalPsn of path 0, 1, ...
@@ -39,7 +40,7 @@ import dev.metaroce.util.Invariant;
  * Readers trust the caller to have asked {@link #wellFormed}.
  */
 public final class ControlMessage {
-    /** The most private data in REQUEST and GRANT. */
+    /** The most private data in REQUEST, GRANT and DENY. */
     public static final int MAX_PRIVATE_BYTES = 64;
 
     /** The most paths a RELEASE can name. */
@@ -54,10 +55,11 @@ public final class ControlMessage {
     static final int QUEUED_WAIT_AT = 28;
 
     static final int DENY_REASON_AT = 24;
-    static final int DENY_FLAGS_AT = 25;
+    static final int DENY_FLAGS_LENGTH_AT = 25;
     static final int DENY_VERSION_MASK_AT = 26;
     static final int DENY_RETRY_AFTER_AT = 28;
     static final int DENY_COOKIE_AT = 32;
+    static final int DENY_PRIVATE_AT = 40;
 
     static final int RELEASE_ENDPOINT_ID_AT = 24;
     static final int RELEASE_RESERVED_AT = 32;
@@ -90,14 +92,14 @@ public final class ControlMessage {
 
     private ControlMessage() {}
 
-    /** Bytes of the packet with its checksum; of a RELEASE, those of one that names no path. */
+    /** Bytes of the packet with its checksum; of RELEASE and DENY, the least. */
     public static int bytes(ControlOpcode opcode) {
         //= MR-2.6-3
         return switch (opcode) {
             case REQUEST -> REQUEST_BYTES;
             case GRANT -> GRANT_BYTES;
             case QUEUED, RECLAIM, KEEPALIVE_ACK, RESET -> 36;
-            case DENY -> 44;
+            case DENY -> denyBytes(0);
             case DISCONNECT -> 48;
             case DISCONNECT_ACK -> 28;
             case RELEASE -> releaseBytes(0);
@@ -108,6 +110,11 @@ public final class ControlMessage {
     /** Bytes of a RELEASE that names {@code paths} (0..255) paths, with its checksum. */
     public static int releaseBytes(int paths) {
         return RELEASE_FINAL_PSN_AT + paths * Integer.BYTES + CommonHeader.TRAILER_BYTES;
+    }
+
+    /** Bytes of a DENY with {@code length} (0..64) bytes of private data, with its checksum. */
+    public static int denyBytes(int length) {
+        return DENY_PRIVATE_AT + length + CommonHeader.TRAILER_BYTES;
     }
 
     /** The nonce of any control packet. */
@@ -173,7 +180,7 @@ public final class ControlMessage {
 
     /** True when the message that rode in the REQUEST was executed. */
     public static boolean denyEarlyDone(PacketMemory m, int at) {
-        return (m.u8(at + DENY_FLAGS_AT) & GrantFields.FLAG_EARLY_DONE) != 0;
+        return (m.u8(at + DENY_FLAGS_LENGTH_AT) & GrantFields.FLAG_EARLY_DONE) != 0;
     }
 
     /** Bit v says that the target speaks wire version v. */
@@ -191,7 +198,23 @@ public final class ControlMessage {
         return m.i64(at + DENY_COOKIE_AT);
     }
 
-    /** Writes a whole DENY and returns its bytes. */
+    /** Bytes of private data, 0..64. */
+    public static int denyPrivateLength(PacketMemory m, int at) {
+        return m.u8(at + DENY_FLAGS_LENGTH_AT) & ~GrantFields.FLAG_EARLY_DONE;
+    }
+
+    /** A copy of the private data. */
+    public static byte[] denyPrivateData(PacketMemory m, int at) {
+        byte[] data = new byte[denyPrivateLength(m, at)];
+        readPrivate(m, at + DENY_PRIVATE_AT, data, data.length);
+        return data;
+    }
+
+    /**
+     * Writes a whole DENY and returns its bytes.
+     *
+     * @param privateData 0..64 bytes; none but with reason SERVICE
+     */
     public static int encodeDeny(
             PacketMemory m,
             int at,
@@ -202,14 +225,18 @@ public final class ControlMessage {
             boolean earlyDone,
             int versionMask,
             long retryAfterUs,
-            long cookie) {
+            long cookie,
+            byte[] privateData) {
         encodeStart(m, at, ControlOpcode.DENY, srcCtx, txTime, nonce);
         m.put8(at + DENY_REASON_AT, reason.code());
-        m.put8(at + DENY_FLAGS_AT, earlyDone ? GrantFields.FLAG_EARLY_DONE : 0);
+        int flags = earlyDone ? GrantFields.FLAG_EARLY_DONE : 0;
+        m.put8(at + DENY_FLAGS_LENGTH_AT, flags | privateData.length);
         m.put16(at + DENY_VERSION_MASK_AT, versionMask);
         m.put32(at + DENY_RETRY_AFTER_AT, (int) retryAfterUs);
         m.put64(at + DENY_COOKIE_AT, cookie);
-        return finish(m, at, bytes(ControlOpcode.DENY));
+        //= MR-3.9-1
+        m.bytes().put(at + DENY_PRIVATE_AT, privateData);
+        return finish(m, at, denyBytes(privateData.length));
     }
 
     // RELEASE and RELEASE_ACK
@@ -440,9 +467,11 @@ public final class ControlMessage {
             return EarlyMessage.wellFormed(m, at, totalBytes) && valuesKnown(m, at, opcode);
         }
         int expected =
-                opcode == ControlOpcode.RELEASE
-                        ? releaseBytes(releasePathCount(m, at))
-                        : bytes(opcode);
+                switch (opcode) {
+                    case RELEASE -> releaseBytes(releasePathCount(m, at));
+                    case DENY -> denyBytes(denyPrivateLength(m, at));
+                    default -> bytes(opcode);
+                };
         return elided == 0 && totalBytes == expected && valuesKnown(m, at, opcode);
     }
 
@@ -460,7 +489,9 @@ public final class ControlMessage {
                     m.u16(at + GrantFields.PRIVATE_LENGTH_AT) <= MAX_PRIVATE_BYTES
                             && m.u8(at + GrantFields.PATHS_AT) >= 1
                             && Profile.of(m.u8(at + GrantFields.PROFILE_AT)) != null;
-            case DENY -> DenyReason.of(denyReason(m, at)) != null;
+            case DENY ->
+                    denyPrivateLength(m, at) <= MAX_PRIVATE_BYTES
+                            && DenyReason.of(denyReason(m, at)) != null;
             case RECLAIM -> ReclaimReason.of(reclaimReason(m, at)) != null;
             case RESET -> ResetReason.of(resetReason(m, at)) != null;
             case QUEUED,

@@ -134,7 +134,9 @@ final class ControlText {
                 + ControlMessage.denyRetryAfterUs(m, at)
                 + "us cookie "
                 + hex(ControlMessage.denyCookie(m, at))
-                + (ControlMessage.denyEarlyDone(m, at) ? " early done" : "");
+                + (ControlMessage.denyEarlyDone(m, at) ? " early done" : "")
+                + " private "
+                + ControlMessage.denyPrivateLength(m, at);
     }
 
     private static String release(PacketMemory m, int at) {

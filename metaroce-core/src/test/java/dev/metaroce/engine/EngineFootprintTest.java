@@ -67,9 +67,9 @@ class EngineFootprintTest {
             region = domain.registerVirtual(1 << 20, Access.LOCAL_WRITE | Access.REMOTE_WRITE);
             device.listen(
                     SERVICE,
-                    (connection, data) -> {
-                        pairOf(connection);
-                        return data;
+                    request -> {
+                        pairOf(request.connection());
+                        request.accept(request.privateData());
                     });
             engine.drainPosted(nowNs);
         }

@@ -27,7 +27,7 @@ class EngineTransmitTest {
     @Test
     void noRegionClosesWhileAPortSends() {
         AtomicInteger sent = new AtomicInteger();
-        engine.dial(NetAddress.ofIpv4(1, 1), 7, new byte[0]);
+        engine.dial(NetAddress.ofIpv4(1, 1), 7, new byte[0], 0);
         engine.drainPosted(0);
 
         int packets =

@@ -114,9 +114,9 @@ class ZeroAllocationTest {
         QueuePair[] accepted = new QueuePair[1];
         server.device.listen(
                 7,
-                (connection, data) -> {
-                    accepted[0] = pair(connection, server);
-                    return data;
+                request -> {
+                    accepted[0] = pair(request.connection(), server);
+                    request.accept(request.privateData());
                 });
         Connection connection = client.device.connect(server.address, 7, new byte[0]);
         QueuePair qp = pair(connection, client);

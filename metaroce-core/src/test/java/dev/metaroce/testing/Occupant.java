@@ -29,12 +29,17 @@ public final class Occupant {
         int service = FIRST_SERVICE + number;
         target.device.listen(
                 service,
-                (accepted, data) -> {
+                request -> {
                     CompletionQueue queue = target.device.createCompletionQueue(2);
                     server =
-                            accepted.createQueuePair(
-                                    target.device.allocProtectionDomain(), queue, queue, 1, 1);
-                    return new byte[0];
+                            request.connection()
+                                    .createQueuePair(
+                                            target.device.allocProtectionDomain(),
+                                            queue,
+                                            queue,
+                                            1,
+                                            1);
+                    request.accept();
                 });
         connection = node.device.connect(target.address, service, new byte[0]);
         done = node.device.createCompletionQueue(2);

@@ -130,9 +130,9 @@ public final class Pair {
         serverEnd = new End(server, streams, regionBytes, virtualTarget);
         server.device.listen(
                 SERVICE,
-                (connection, data) -> {
-                    serverEnd.addPairs(connection, streams);
-                    return new byte[0];
+                request -> {
+                    serverEnd.addPairs(request.connection(), streams);
+                    request.accept();
                 });
         clientEnd.addPairs(client.device.connect(server.address, SERVICE, new byte[0]), streams);
     }

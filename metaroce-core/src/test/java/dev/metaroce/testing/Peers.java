@@ -120,9 +120,9 @@ public final class Peers {
         CompletionQueue all = server.device.createCompletionQueue(1 << 20);
         server.device.listen(
                 SERVICE,
-                (connection, data) -> {
-                    connection.createQueuePair(serverDomain, all, all, 1, 1);
-                    return new byte[0];
+                request -> {
+                    request.connection().createQueuePair(serverDomain, all, all, 1, 1);
+                    request.accept();
                 });
     }
 

@@ -112,9 +112,9 @@ class BothDirectionsTest {
         Connection[] accepted = new Connection[1];
         pair.server.device.listen(
                 8,
-                (connection, data) -> {
-                    accepted[0] = connection;
-                    return new byte[0];
+                request -> {
+                    accepted[0] = request.connection();
+                    request.accept();
                 });
         Connection dialed = late.device.connect(pair.server.address, 8, new byte[0]);
         ProtectionDomain domain = late.device.allocProtectionDomain();

@@ -67,6 +67,26 @@ class CidPoolOrderTest {
         assertThat(pool.grantedShort(3)).isFalse();
     }
 
+    /**
+     * MR-3.8-3, found by the model in the directory model: short requests whose grants are not used
+     * send a slot into quarantine and take the next one.
+     */
+    @Test
+    void slotsThatRestCountAsTakenByShortRequests() {
+        CidPool pool = full(2, 1, 0);
+        bulk(pool, 1, 11);
+        brief(pool, 2, 12);
+        brief(pool, 3, 13);
+        pool.reclaim(0);
+        pool.reclaim(1);
+        pool.release(10, 0);
+        assertThat(CidPool.ticket(pool.pollGrant(10))).isEqualTo(12);
+        pool.expire(11, 0);
+        pool.release(11, 1);
+        assertThat(CidPool.ticket(pool.pollGrant(11))).as("of all").isEqualTo(11);
+        assertThat(CidPool.ticket(pool.pollGrant(12))).as("rest is over").isEqualTo(13);
+    }
+
     /** MR-3.8-3: no slot stays empty for short ones, and one is always left for the others. */
     @Test
     void slotsOfShortRequestsAreNotKeptEmpty() {

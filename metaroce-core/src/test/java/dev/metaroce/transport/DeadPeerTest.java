@@ -29,9 +29,9 @@ class DeadPeerTest {
         List<Connection> accepted = new ArrayList<>();
         server.device.listen(
                 1,
-                (connection, data) -> {
-                    accepted.add(connection);
-                    return new byte[0];
+                request -> {
+                    accepted.add(request.connection());
+                    request.accept();
                 });
         return accepted;
     }

@@ -23,7 +23,7 @@ class DeadPeersTest {
         DeviceLimits limits = DeviceLimits.defaults().toBuilder().maxConnections(4).build();
         Lab lab = new Lab(1);
         Lab.Node server = lab.add(limits);
-        server.device.listen(SERVICE, (connection, data) -> data);
+        server.device.listen(SERVICE, request -> request.accept(request.privateData()));
         List<Connection> dead = new ArrayList<>();
         for (int i = 0; i < 4; i++) {
             Lab.Node client = lab.add(limits);

@@ -33,7 +33,7 @@ class DeniedTest {
         // A SEND without a receive keeps the client's lease busy.
         pair.send(0, 1, 0, 4096);
         Lab.Node late = pair.lab.add(DeviceLimits.defaults());
-        pair.server.device.listen(8, (accepted, data) -> new byte[0]);
+        pair.server.device.listen(8, request -> request.accept());
         Connection connection = late.device.connect(pair.server.address, 8, new byte[0]);
         pair.lab.advance(2 * SECOND);
         pair.receive(0, 1, 0, 4096);
@@ -66,7 +66,7 @@ class DeniedTest {
         pair.send(0, 1, 0, 4096);
         pair.lab.advance(MS);
         Lab.Node late = pair.lab.add(DeviceLimits.defaults());
-        pair.server.device.listen(8, (accepted, data) -> new byte[0]);
+        pair.server.device.listen(8, request -> request.accept());
         Connection connection = late.device.connect(pair.server.address, 8, new byte[0]);
         pair.lab.advance(5 * SECOND);
         assertThat(pair.server.engine.protocol().pool().waiting()).isEqualTo(1);

@@ -45,9 +45,9 @@ class DialTest {
             accepted = node.device.createCompletionQueue(1 << 20);
             node.device.listen(
                     1,
-                    (connection, data) -> {
-                        connection.createQueuePair(domain, accepted, accepted, 1, 1);
-                        return new byte[0];
+                    request -> {
+                        request.connection().createQueuePair(domain, accepted, accepted, 1, 1);
+                        request.accept();
                     });
         }
 

@@ -140,7 +140,7 @@ class EarlyReplayTest {
         List<Lab.Packet> requests = record(pair);
         pair.connect().expectNoContexts(SECOND);
         Lab.Node again = pair.lab.replace(pair.server, DEFAULTS);
-        again.device.listen(Pair.SERVICE, (connection, data) -> data);
+        again.device.listen(Pair.SERVICE, request -> request.accept(request.privateData()));
         pair.lab.inject(requests.getFirst());
         pair.lab.advance(MS);
         pair.write(0, 1, 0, 64);

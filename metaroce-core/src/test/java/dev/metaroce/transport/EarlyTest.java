@@ -326,7 +326,7 @@ class EarlyTest {
         }
         pair.lab.advance(MS / 10);
         Lab.Node other = pair.lab.add(DEFAULTS);
-        pair.server.device.listen(8, (connection, data) -> data);
+        pair.server.device.listen(8, request -> request.accept(request.privateData()));
         var waiting = other.device.connect(pair.server.address, 8, new byte[0]);
         pair.lab.advance(3 * MS);
         assertThat(pair.server.count(CounterId.RECLAIMS)).isEqualTo(1);

@@ -115,9 +115,9 @@ class FairnessTest {
             CompletionQueue unused = target.device.createCompletionQueue(2);
             target.device.listen(
                     1,
-                    (connection, data) -> {
-                        connection.createQueuePair(there, unused, unused, 1, 1);
-                        return new byte[0];
+                    request -> {
+                        request.connection().createQueuePair(there, unused, unused, 1, 1);
+                        request.accept();
                     });
             ProtectionDomain here = sender.device.allocProtectionDomain();
             from = here.register(Arena.ofAuto().allocate(bytes, 8), 0);

@@ -164,7 +164,7 @@ class LateRequestTest {
         pair.expectSends(1, SECOND);
         pair.lab.advance(SECOND);
         Lab.Node other = pair.lab.add(DeviceLimits.defaults());
-        pair.server.device.listen(8, (accepted, data) -> new byte[0]);
+        pair.server.device.listen(8, request -> request.accept());
         Connection connection = other.device.connect(pair.server.address, 8, new byte[0]);
 
         pair.lab.expect("the context", () -> connection.state() == ConnectionState.OPEN, 300 * MS);
@@ -188,9 +188,9 @@ class LateRequestTest {
         List<Connection> accepted = new ArrayList<>();
         pair.server.device.listen(
                 8,
-                (connection, data) -> {
-                    accepted.add(connection);
-                    return new byte[0];
+                request -> {
+                    accepted.add(request.connection());
+                    request.accept();
                 });
         List<Lab.Packet> requests = recordRequests(pair);
         Connection dialed = pair.client.device.connect(pair.server.address, 8, new byte[0]);

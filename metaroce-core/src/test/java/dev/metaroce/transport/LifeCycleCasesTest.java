@@ -299,9 +299,9 @@ class LifeCycleCasesTest {
             to = there.register(Arena.ofAuto().allocate(1 << 16, 8), Access.REMOTE_WRITE);
             target.device.listen(
                     1,
-                    (accepted, data) -> {
-                        accepted.createQueuePair(there, unused, unused, 1, 1);
-                        return new byte[0];
+                    request -> {
+                        request.connection().createQueuePair(there, unused, unused, 1, 1);
+                        request.accept();
                     });
             ProtectionDomain here = sender.device.allocProtectionDomain();
             from = here.register(Arena.ofAuto().allocate(1 << 16, 8), 0);
@@ -345,12 +345,13 @@ class LifeCycleCasesTest {
             CompletionQueue got = server.device.createCompletionQueue(64);
             server.device.listen(
                     1,
-                    (accepted, data) -> {
-                        QueuePair qp = accepted.createQueuePair(there, got, got, 16, 16);
+                    request -> {
+                        QueuePair qp =
+                                request.connection().createQueuePair(there, got, got, 16, 16);
                         for (int i = 0; i < 4; i++) {
                             qp.postReceive(i, to, 0, 1 << 20);
                         }
-                        return new byte[0];
+                        request.accept();
                     });
             from.segment().fill((byte) (round + 1));
             CompletionQueue done = client.device.createCompletionQueue(16);
@@ -473,7 +474,7 @@ class LifeCycleCasesTest {
         lab.advance(SECOND);
         Lab.Node server = lab.add(limits);
         assertThat(server.address).isEqualTo(nobody);
-        server.device.listen(1, (accepted, data) -> new byte[0]);
+        server.device.listen(1, request -> request.accept());
         lab.expect("the late server", () -> early.state() == ConnectionState.OPEN, SECOND);
     }
 

@@ -17,7 +17,7 @@ final class NaiveCidPool {
 
     record Holder(int host, boolean asShort) {}
 
-    record Rest(int cid, long endNs, long order) {}
+    record Rest(int cid, boolean asShort, long endNs, long order) {}
 
     final int capacity;
     final int maxWaiters;
@@ -91,7 +91,10 @@ final class NaiveCidPool {
         if (waiters.isEmpty() || free.isEmpty()) {
             return "NONE";
         }
-        boolean lane = holders.values().stream().filter(Holder::asShort).count() < shortSlots;
+        long taken =
+                holders.values().stream().filter(Holder::asShort).count()
+                        + resting.stream().filter(Rest::asShort).count();
+        boolean lane = taken < shortSlots;
         // A stable sort: first come, first served among equals.
         Waiter next =
                 waiters.stream()
@@ -150,13 +153,13 @@ final class NaiveCidPool {
     }
 
     void release(long nowNs, int cid) {
-        holders.remove(cid);
+        boolean asShort = holders.remove(cid).asShort;
         releasedNs[cid][epoch[cid]] = nowNs;
         int next = (epoch[cid] + 1) % 256;
         long ageNs = nowNs - enteredHalfNs[cid];
         if (next / 128 != epoch[cid] / 128 && ageNs < lifetimeNs) {
             halfRuleWaits++;
-            rest(cid, enteredHalfNs[cid] + lifetimeNs);
+            rest(cid, asShort, enteredHalfNs[cid] + lifetimeNs);
         } else {
             state[cid] = SlotState.FREE;
             free.addLast(cid);
@@ -164,14 +167,14 @@ final class NaiveCidPool {
     }
 
     void expire(long nowNs, int cid) {
-        holders.remove(cid);
+        boolean asShort = holders.remove(cid).asShort;
         releasedNs[cid][epoch[cid]] = nowNs;
-        rest(cid, nowNs + lifetimeNs);
+        rest(cid, asShort, nowNs + lifetimeNs);
     }
 
-    private void rest(int cid, long endNs) {
+    private void rest(int cid, boolean asShort, long endNs) {
         state[cid] = SlotState.QUARANTINED;
-        resting.add(new Rest(cid, endNs, order++));
+        resting.add(new Rest(cid, asShort, endNs, order++));
         resting.sort(
                 ((Comparator<Rest>) (a, b) -> Long.signum(a.endNs - b.endNs))
                         .thenComparingLong(Rest::order));

@@ -111,14 +111,14 @@ class QueuePairEndTest {
         List<QueuePair> accepted = new ArrayList<>();
         server.device.listen(
                 7,
-                (connection, data) -> {
+                request -> {
                     QueuePair qp =
-                            connection.createQueuePair(
+                            request.connection().createQueuePair(
                                     serverDomain, serverQueue, serverQueue, 2, 2);
                     qp.postReceive(1);
                     qp.postReceive(2);
                     accepted.add(qp);
-                    return new byte[0];
+                    request.accept();
                 });
         ProtectionDomain domain = client.device.allocProtectionDomain();
         MemoryRegion region = domain.register(Arena.ofAuto().allocate(8), 0);

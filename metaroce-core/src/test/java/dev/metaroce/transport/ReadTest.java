@@ -105,4 +105,28 @@ class ReadTest {
         pair.expectSends(posted, 60 * SECOND);
         pair.expectNoContexts(5 * SECOND);
     }
+
+    @ParameterizedTest
+    @EnumSource(Profile.class)
+    @DisplayName("the longest READ: 2^31 bytes")
+    void longestRead(Profile profile) {
+        long longest = 1L << 31;
+        DeviceLimits limits = Profiles.only(profile).payloadMtu(65_408).build();
+        Pair pair = Pair.ofVirtual(5, limits, 1, longest, true).connect();
+        Pair.must(
+                1,
+                pair.clientEnd
+                        .qp()
+                        .postRead(
+                                1,
+                                pair.clientEnd.region,
+                                0,
+                                longest,
+                                pair.serverEnd.region.address(),
+                                pair.serverEnd.region.rkey()));
+        pair.expectSends(1, 100 * SECOND);
+
+        assertThat(pair.clientEnd.sends.get(0).byteLength()).isEqualTo(longest);
+        assertThat(pair.server.count(CounterId.REPLY_BYTES)).isEqualTo(longest);
+    }
 }

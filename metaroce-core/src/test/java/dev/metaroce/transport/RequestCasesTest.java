@@ -223,9 +223,10 @@ class RequestCasesTest {
         MemoryRegion closed = pair.clientEnd.domain.register(Arena.ofAuto().allocate(8), 0);
         closed.close();
         refused(qp, request.local(closed, 0, 8), "is closed");
-        Arena arena = Arena.ofShared();
-        MemoryRegion homeless = pair.clientEnd.domain.register(arena.allocate(8), 0);
-        arena.close();
+        MemoryRegion homeless;
+        try (Arena arena = Arena.ofShared()) {
+            homeless = pair.clientEnd.domain.register(arena.allocate(8), 0);
+        }
         refused(qp, request.local(homeless, 0, 8), "arena", "closed");
         MemoryRegion foreign =
                 pair.client

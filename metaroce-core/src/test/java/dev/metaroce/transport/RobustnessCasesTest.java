@@ -51,7 +51,7 @@ class RobustnessCasesTest {
         pair.lab.link(500_000_000L, MS, 100 * MS);
         pair.connect();
         // Mutated requests may well be valid ones.
-        pair.server.device.listen(Pair.SERVICE, (connection, data) -> new byte[0]);
+        pair.server.device.listen(Pair.SERVICE, request -> request.accept());
         pair.clientEnd.fill(pair.lab.rng("data"));
         for (int i = 0; i < 128; i++) {
             pair.write(0, i, i << 16, 1 << 16);
@@ -262,7 +262,7 @@ class RobustnessCasesTest {
         }
         pair.lab.advance(2 * SECOND);
         pair.lab.heal();
-        pair.server.device.listen(8, (connection, data) -> new byte[0]);
+        pair.server.device.listen(8, request -> request.accept());
         Connection next = pair.client.device.connect(pair.server.address, 8, new byte[0]);
         pair.lab.expect(
                 "the next connection",

@@ -48,7 +48,7 @@ class UnusedGrantTest {
         Pair pair = slowPair();
         Lab.Node other = pair.lab.add(limits());
         pair.lab.advance(MS);
-        pair.server.device.listen(OTHER_SERVICE, (connection, data) -> data);
+        pair.server.device.listen(OTHER_SERVICE, request -> request.accept(request.privateData()));
         other.device.connect(pair.server.address, OTHER_SERVICE, new byte[0]);
         pair.expectSends(8, 10 * SECOND);
         assertThat(pair.mismatch()).isEqualTo(-1);

@@ -107,7 +107,8 @@ class GoldenControlTest {
                         false,
                         2,
                         2_000,
-                        COOKIE);
+                        COOKIE,
+                        new byte[0]);
         assertGolden(SamplePackets.DENY, bytes, ControlOpcode.DENY, SRC_CTX);
 
         assertThat(ControlMessage.denyReason(memory, AT)).isEqualTo(DenyReason.COOKIE.code());
@@ -115,6 +116,32 @@ class GoldenControlTest {
         assertThat(ControlMessage.denyVersionMask(memory, AT)).isEqualTo(2);
         assertThat(ControlMessage.denyRetryAfterUs(memory, AT)).isEqualTo(2_000);
         assertThat(ControlMessage.denyCookie(memory, AT)).isEqualTo(COOKIE);
+    }
+
+    // MR-3.9-1
+    @Test
+    void denyWithPrivateData() {
+        byte[] why = "not before noon".getBytes(StandardCharsets.US_ASCII);
+        int bytes =
+                ControlMessage.encodeDeny(
+                        memory,
+                        AT,
+                        0xCAFE_0006,
+                        SRC_CTX,
+                        NONCE,
+                        DenyReason.SERVICE,
+                        false,
+                        2,
+                        0,
+                        0,
+                        why);
+        assertGolden(SamplePackets.DENY_SERVICE, bytes, ControlOpcode.DENY, SRC_CTX);
+
+        assertThat(ControlMessage.denyPrivateData(memory, AT)).isEqualTo(why);
+        assertThat(ControlMessage.denyBytes(ControlMessage.MAX_PRIVATE_BYTES))
+                .as("no longer than the question")
+                .isEqualTo(108)
+                .isLessThan(ControlMessage.bytes(ControlOpcode.REQUEST));
     }
 
     /** MR-2.6-2. */
@@ -204,10 +231,11 @@ class GoldenControlTest {
     @Test
     void earlyDoneIsTheFirstFlagOfGrantAndDeny() {
         DenyReason reason = DenyReason.FINISHED;
-        ControlMessage.encodeDeny(memory, AT, 0, SRC_CTX, NONCE, reason, true, 2, 0, 0);
+        ControlMessage.encodeDeny(memory, AT, 0, SRC_CTX, NONCE, reason, true, 2, 0, 0, new byte[0]);
         assertThat(ControlMessage.denyReason(memory, AT)).isEqualTo(reason.code());
         assertThat(ControlMessage.denyEarlyDone(memory, AT)).isTrue();
         assertThat(memory.u16(AT + 24)).isEqualTo(0x0780);
+        assertThat(ControlMessage.denyPrivateLength(memory, AT)).isZero();
 
         GrantFields fields = new GrantFields();
         fields.flags = GrantFields.FLAG_EARLY_DONE;
@@ -228,7 +256,7 @@ class GoldenControlTest {
 
     private void assertGolden(Sample golden, int bytes, ControlOpcode opcode, int ctx) {
         assertThat(PacketBytes.encoded(memory, bytes)).isEqualTo(golden.bytes());
-        if (opcode != ControlOpcode.RELEASE) {
+        if (opcode != ControlOpcode.RELEASE && golden != SamplePackets.DENY_SERVICE) {
             assertThat(ControlMessage.bytes(opcode)).isEqualTo(bytes);
         }
         assertThat(PacketDoor.check(memory, AT, bytes)).isEqualTo(DoorVerdict.OK);

@@ -57,7 +57,9 @@ class PacketViewTest {
             CTRL QUEUED ctx 0xbeef nonce 0x102030405060708 position 12 wait \
             120000us
             CTRL DENY ctx 0xbeef nonce 0x102030405060708 COOKIE versions 0x2 \
-            retry 2000us cookie 0x4142434445464748
+            retry 2000us cookie 0x4142434445464748 private 0
+            CTRL DENY ctx 0xbeef nonce 0x102030405060708 SERVICE versions 0x2 \
+            retry 0us cookie 0x0 private 15
             CTRL RELEASE ctx 0x709 nonce 0x102030405060708 endpoint \
             0x1112131415161718 src 4660 final 1 4294967295 270544967
             CTRL RELEASE_ACK ctx 0xbeef nonce 0x102030405060708 cid 7/9

@@ -278,6 +278,25 @@ public final class SamplePackets {
                     // checksum
                     "b1b53241");
 
+    /** 59 bytes. */
+    static final Sample DENY_SERVICE =
+            sample(
+                    "DENY_SERVICE",
+                    // common
+                    "14 00 beef 00 04 0000 00000000 cafe0006",
+                    // nonce
+                    "0102030405060708",
+                    // SERVICE, 15 bytes of private data, version 1
+                    "05 0f 0002",
+                    // no retry
+                    "00000000",
+                    // no cookie
+                    "0000000000000000",
+                    // "not before noon"
+                    "6e6f74206265666f7265206e6f6f6e",
+                    // checksum
+                    "ca789dac");
+
     /** 52 bytes. */
     static final Sample RELEASE =
             sample(
@@ -497,6 +516,7 @@ public final class SamplePackets {
                     GRANT,
                     QUEUED,
                     DENY,
+                    DENY_SERVICE,
                     RELEASE,
                     RELEASE_ACK,
                     RECLAIM,

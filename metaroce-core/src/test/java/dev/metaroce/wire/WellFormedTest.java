@@ -311,6 +311,34 @@ class WellFormedTest {
         }
     }
 
+    // MR-2.6-3, MR-2.6-5
+    @Test
+    void aDenyIsAsLongAsItsPrivateLengthSays() {
+        for (int length = 0; length < 128; length++) {
+            byte[] deny = SamplePackets.DENY_SERVICE.bytes();
+            deny[ControlMessage.DENY_FLAGS_LENGTH_AT] = (byte) length;
+            assertVerdict(deny, length == 15, "private data of " + length);
+
+            PacketMemory memory = new PacketMemory(ControlMessage.denyBytes(127));
+            int bytes =
+                    ControlMessage.encodeDeny(
+                            memory,
+                            0,
+                            0,
+                            0,
+                            0,
+                            DenyReason.SERVICE,
+                            false,
+                            2,
+                            0,
+                            0,
+                            new byte[length]);
+            assertThat(bytes).isEqualTo(ControlMessage.denyBytes(length));
+            DoorVerdict verdict = PacketDoor.check(memory, 0, bytes);
+            assertThat(verdict == DoorVerdict.OK).isEqualTo(length <= 64);
+        }
+    }
+
     // MR-2.6-5
     @Test
     void privateDataHasAtMost64Bytes() {

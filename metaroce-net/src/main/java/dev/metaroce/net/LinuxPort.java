@@ -6,6 +6,8 @@ import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import dev.metaroce.wire.TxBatch;
 
+import org.jspecify.annotations.Nullable;
+
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.Arena;
@@ -280,6 +282,11 @@ final class LinuxPort implements Port {
                 libc.write(sockets.wakeFd, wakeOne.address(), Long.BYTES);
             }
         }
+    }
+
+    @Override
+    public @Nullable Unsent takeUnsent() {
+        return counters.takeUnsent();
     }
 
     @Override

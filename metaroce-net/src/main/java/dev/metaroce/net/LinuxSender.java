@@ -261,7 +261,7 @@ final class LinuxSender {
             counters.add(PortCounters.TX_DROPPED, packets);
         } else {
             counters.add(PortCounters.TX_ERRORS, packets);
-            counters.lastError("send to " + to + ": " + libc.text(errno));
+            counters.unsent(to, libc.text(errno));
         }
     }
 }

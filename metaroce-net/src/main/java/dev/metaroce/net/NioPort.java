@@ -326,7 +326,7 @@ final class NioPort implements Port {
             counters.add(PortCounters.TX_DROPPED, 1);
         } catch (IOException | UnsupportedAddressTypeException e) {
             counters.add(PortCounters.TX_ERRORS, 1);
-            counters.lastError("send to " + to + ": " + e.getMessage());
+            counters.unsent(Addresses.toNetAddress(to), String.valueOf(e.getMessage()));
         }
         return false;
     }
@@ -362,6 +362,11 @@ final class NioPort implements Port {
     @Override
     public void wakeup() {
         selector.wakeup();
+    }
+
+    @Override
+    public @Nullable Unsent takeUnsent() {
+        return counters.takeUnsent();
     }
 
     @Override

@@ -3,6 +3,8 @@ package dev.metaroce.net;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.TxBatch;
 
+import org.jspecify.annotations.Nullable;
+
 import java.net.InetSocketAddress;
 import java.util.List;
 
@@ -101,6 +103,9 @@ sealed interface Port extends AutoCloseable permits NioPort, LinuxPort {
 
     /** Any thread: ends an {@link #await} that waits now, or the next one. */
     void wakeup();
+
+    /** The last datagram since the call before that the system refused to send; null for none. */
+    @Nullable Unsent takeUnsent();
 
     /** Any thread: counts since the port was opened. */
     PortStats stats();

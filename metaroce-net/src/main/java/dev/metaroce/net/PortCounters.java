@@ -1,5 +1,9 @@
 package dev.metaroce.net;
 
+import dev.metaroce.wire.NetAddress;
+
+import org.jspecify.annotations.Nullable;
+
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
@@ -21,6 +25,7 @@ final class PortCounters {
 
     private final long[] counts = new long[COUNTS];
     private volatile String lastError = "";
+    private @Nullable Unsent unsent;
 
     void add(int which, long amount) {
         COUNT.setOpaque(counts, which, counts[which] + amount);
@@ -28,6 +33,21 @@ final class PortCounters {
 
     void lastError(String text) {
         lastError = text;
+    }
+
+    /** Port's thread: a datagram was refused by the system. */
+    void unsent(NetAddress to, String why) {
+        lastError = "send to " + to + ": " + why;
+        unsent = new Unsent(to, why);
+    }
+
+    /** Port's thread: the last one since the call before; null when there was none. */
+    @Nullable Unsent takeUnsent() {
+        Unsent taken = unsent;
+        if (taken != null) {
+            unsent = null;
+        }
+        return taken;
     }
 
     private long get(int which) {

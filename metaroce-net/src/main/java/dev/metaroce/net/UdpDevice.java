@@ -71,6 +71,17 @@ public final class UdpDevice implements AutoCloseable {
         }
     }
 
+    /**
+     * Opens a device with a driver thread and the usual options.
+     *
+     * @param host address or name to bind; peers reach the device there
+     * @param port UDP port, 0..65535; 0 takes any free one
+     * @throws NetSetupException as {@link #open(DeviceOptions)}
+     */
+    public static UdpDevice open(String host, int port) {
+        return open(DeviceOptions.builder().bind(host).port(port).build());
+    }
+
     private static PortOptions portOptions(DeviceOptions options) {
         List<InetAddress> planes = new ArrayList<>();
         for (String host : options.bindHosts()) {
@@ -156,6 +167,11 @@ public final class UdpDevice implements AutoCloseable {
     /** Address and port of the device; the wildcard address if it was bound to that. */
     public InetSocketAddress localAddress() {
         return port.localAddresses().getFirst();
+    }
+
+    /** Where peers of this device's network reach it, when it was bound to an address. */
+    public NetAddress address() {
+        return Addresses.toNetAddress(localAddress());
     }
 
     /** Address and port of each plane; one when the device is bound to one address or to all. */

@@ -2,6 +2,7 @@ package dev.metaroce.net;
 
 import dev.metaroce.engine.Engine;
 import dev.metaroce.verbs.Driver;
+import dev.metaroce.verbs.Signal;
 import dev.metaroce.wire.PacketMemory;
 import dev.metaroce.wire.TxBatch;
 
@@ -12,6 +13,8 @@ import java.lang.System.Logger.Level;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.Locale;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
@@ -83,6 +86,7 @@ public final class UdpDriver implements Driver {
     private final TxBatch batch;
     private final Consumer<TxBatch> send;
 
+    private final Set<Thread> parked = ConcurrentHashMap.newKeySet();
     private @Nullable Thread owner;
     private boolean sleeping;
     private boolean inTurn;
@@ -198,6 +202,10 @@ public final class UdpDriver implements Driver {
             }
             moved += packets;
             nowNs = System.nanoTime();
+        }
+        Unsent unsent = port.takeUnsent();
+        if (unsent != null) {
+            engine.onUnsent(unsent.to(), unsent.why());
         }
         return moved;
     }
@@ -355,16 +363,34 @@ public final class UdpDriver implements Driver {
         return true;
     }
 
-    private boolean awaitThread(BooleanSupplier condition, long timeoutNs) {
+    @Override
+    public Signal newSignal() {
+        return switch (mode) {
+            case THREAD -> new ParkingSignal(this);
+            case INLINE -> Driver.super.newSignal();
+        };
+    }
+
+    /** Application threads that sleep, to be woken when the driver ends. */
+    Set<Thread> parked() {
+        return parked;
+    }
+
+    /** Throws when the calling thread would wait for ever. */
+    void checkMayWait() {
         if (Thread.currentThread() == owner) {
             throw new IllegalStateException(
                     name + ": a handler on the engine's thread must not wait for the engine");
         }
+        checkAlive();
+    }
+
+    private boolean awaitThread(BooleanSupplier condition, long timeoutNs) {
         long startNs = System.nanoTime();
         long napNs = NAP_NS_MIN;
         int looks = 0;
         while (!condition.getAsBoolean()) {
-            checkAlive();
+            checkMayWait();
             long leftNs = timeoutNs - (System.nanoTime() - startNs);
             if (leftNs <= 0) {
                 return condition.getAsBoolean();
@@ -397,6 +423,7 @@ public final class UdpDriver implements Driver {
 
     private void fail(Throwable cause) {
         failure = cause;
+        parked.forEach(LockSupport::unpark);
         LOG.log(Level.ERROR, name + " stopped, its device is dead", cause);
     }
 
@@ -414,6 +441,7 @@ public final class UdpDriver implements Driver {
     public void close() {
         sendOwed();
         closed = true;
+        parked.forEach(LockSupport::unpark);
         Thread thread = owner;
         switch (mode) {
             case THREAD -> {

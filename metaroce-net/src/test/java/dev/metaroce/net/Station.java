@@ -112,14 +112,14 @@ final class Station implements AutoCloseable {
         device.rdma()
                 .listen(
                         SERVICE,
-                        (connection, data) -> {
+                        request -> {
                             CompletionQueue none = device.rdma().createCompletionQueue(2);
-                            connection.createQueuePair(domain, none, none, 1, 1);
-                            accepted.add(connection);
-                            return ByteBuffer.allocate(12)
+                            request.connection().createQueuePair(domain, none, none, 1, 1);
+                            accepted.add(request.connection());
+                            request.accept(ByteBuffer.allocate(12)
                                     .putLong(region.address() + bytes)
                                     .putInt(region.rkey())
-                                    .array();
+                                    .array());
                         });
     }
 

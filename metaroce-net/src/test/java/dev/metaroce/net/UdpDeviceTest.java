@@ -59,7 +59,7 @@ class UdpDeviceTest {
                 options(DriveMode.THREAD).bind("127.0.0.4", "127.0.0.5").sockets(sockets).build();
         try (UdpDevice server = UdpDevice.open(options);
                 UdpDevice client = UdpDevice.open(options)) {
-            server.rdma().listen(1, (connection, data) -> new byte[0]);
+            server.rdma().listen(1, request -> request.accept());
             for (InetSocketAddress plane : server.localAddresses()) {
                 String text = plane.getAddress().getHostAddress() + ":" + plane.getPort();
                 Connection c = client.rdma().connect(client.address(text, 1), 1, new byte[0]);
@@ -287,14 +287,14 @@ class UdpDeviceTest {
             server.rdma()
                     .listen(
                             5,
-                            (connection, data) -> {
+                            request -> {
                                 try {
-                                    server.rdma().awaitOpen(connection, SECOND_NS);
+                                    server.rdma().awaitOpen(request.connection(), SECOND_NS);
                                 } catch (IllegalStateException e) {
                                     thrown.set(e);
                                 }
                                 asked.countDown();
-                                return new byte[0];
+                                request.accept();
                             });
             client.rdma().connect(addressOf(server), 5, new byte[0]);
 
@@ -311,9 +311,9 @@ class UdpDeviceTest {
             server.rdma()
                     .listen(
                             5,
-                            (connection, data) -> {
+                            request -> {
                                 server.close();
-                                return new byte[0];
+                                request.accept();
                             });
             client.rdma().connect(addressOf(server), 5, new byte[0]);
 

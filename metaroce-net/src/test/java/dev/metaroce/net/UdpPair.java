@@ -150,9 +150,9 @@ final class UdpPair implements AutoCloseable {
         server.rdma()
                 .listen(
                         SERVICE,
-                        (connection, data) -> {
-                            serverEnd.connect(connection);
-                            return new byte[0];
+                        request -> {
+                            serverEnd.connect(request.connection());
+                            request.accept();
                         });
         InetSocketAddress dialled = relay == null ? server.localAddress() : relay.localAddress();
         clientEnd.connect(
@@ -219,6 +219,18 @@ final class UdpPair implements AutoCloseable {
                         serverEnd.region.address() + offset,
                         serverEnd.region.rkey());
         assertThat(result).isEqualTo(PostResult.OK);
+    }
+
+    /** A WRITE of eight bytes, again and again, by a queue pair of its own that reports there. */
+    Runnable writerOn(CompletionQueue queue) {
+        QueuePair made = clientEnd.connection.createQueuePair(clientEnd.domain, queue, queue, 4, 4);
+        CompletionQueue other = server.rdma().createCompletionQueue(8);
+        serverEnd.connection.createQueuePair(serverEnd.domain, other, other, 4, 4);
+        MemoryRegion from = clientEnd.region;
+        MemoryRegion to = serverEnd.region;
+        return () ->
+                assertThat(made.postWrite(1, from, 0, 8, to.address(), to.rkey()))
+                        .isEqualTo(PostResult.OK);
     }
 
     /** Waits for {@code count} send completions of the client in all, every one good. */

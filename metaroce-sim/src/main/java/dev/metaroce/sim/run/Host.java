@@ -14,6 +14,7 @@ import dev.metaroce.transport.SendingState;
 import dev.metaroce.util.Rng;
 import dev.metaroce.verbs.CompletionQueue;
 import dev.metaroce.verbs.Connection;
+import dev.metaroce.verbs.ConnectionRequest;
 import dev.metaroce.verbs.ManualDriver;
 import dev.metaroce.verbs.ProtectionDomain;
 import dev.metaroce.verbs.QueuePair;
@@ -122,10 +123,10 @@ final class Host implements EventSink {
         return (int) address.low() - FIRST_ADDRESS;
     }
 
-    private byte[] accept(Connection connection, byte[] privateData) {
+    private void accept(ConnectionRequest request) {
         CompletionQueue unused = device.createCompletionQueue(1);
-        connection.createQueuePair(domain, unused, device.createCompletionQueue(1), 1, 1);
-        return new byte[0];
+        request.connection().createQueuePair(domain, unused, device.createCompletionQueue(1), 1, 1);
+        request.accept();
     }
 
     /** Posts a flow to the connection to its destination, which is made when there is none. */

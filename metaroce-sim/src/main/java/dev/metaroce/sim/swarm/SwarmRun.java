@@ -81,10 +81,14 @@ final class SwarmRun implements Application {
         host.device()
                 .listen(
                         SwarmHost.SERVICE,
-                        (connection, data) ->
-                                talks.get(data[0]).accept(host, connection, data[1])
-                                        ? new byte[0]
-                                        : null);
+                        request -> {
+                            byte[] data = request.privateData();
+                            if (talks.get(data[0]).accept(host, request.connection(), data[1])) {
+                                request.accept();
+                            } else {
+                                request.reject();
+                            }
+                        });
         simulation.turn(number);
     }
 

@@ -95,11 +95,14 @@ public final class DemoReceiverCommand implements Callable<Integer> {
         region.descriptor().put(ByteBuffer.wrap(where));
         device.listen(
                 DemoMessage.SERVICE,
-                (connection, hello) -> {
-                    channel = new MessageChannel(device, connection, domain, Arena.ofAuto());
-                    QueuePair pair = connection.createQueuePair(domain, sent, notices, 1, 1);
+                request -> {
+                    channel =
+                            new MessageChannel(
+                                    device, request.connection(), domain, Arena.ofAuto());
+                    QueuePair pair =
+                            request.connection().createQueuePair(domain, sent, notices, 1, 1);
                     pair.postReceive(1);
-                    return where;
+                    request.accept(where);
                 });
         out.println(PORT + port);
         out.flush();

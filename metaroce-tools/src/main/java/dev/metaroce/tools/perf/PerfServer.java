@@ -6,7 +6,7 @@ import dev.metaroce.tools.link.Endpoint;
 import dev.metaroce.tools.link.EventTally;
 import dev.metaroce.tools.link.Idle;
 import dev.metaroce.tools.link.LinkFailure;
-import dev.metaroce.verbs.Connection;
+import dev.metaroce.verbs.ConnectionRequest;
 import dev.metaroce.verbs.RdmaDevice;
 
 import org.jspecify.annotations.Nullable;
@@ -76,18 +76,22 @@ final class PerfServer {
     }
 
     /** On the engine's thread. */
-    private byte @Nullable [] onRequest(Connection connection, byte[] privateData) {
-        PerfParameters parameters = PerfParameters.decode(privateData);
+    private void onRequest(ConnectionRequest request) {
+        request.accept(welcome(request).encode());
+    }
+
+    private Welcome welcome(ConnectionRequest request) {
+        PerfParameters parameters = PerfParameters.decode(request.privateData());
         if (parameters == null) {
-            return Welcome.VERSION.encode();
+            return Welcome.VERSION;
         }
         long serving = group;
         if (serving != 0 && serving != parameters.group()) {
-            return Welcome.BUSY.encode();
+            return Welcome.BUSY;
         }
         group = parameters.group();
-        newcomers.add(Peer.accept(device, connection, parameters));
-        return Welcome.OK.encode();
+        newcomers.add(Peer.accept(device, request.connection(), parameters));
+        return Welcome.OK;
     }
 
     private void serveOneRun() {

@@ -37,9 +37,9 @@ class BandwidthFlowTest {
             server = lab.add(DeviceLimits.defaults());
             server.device.listen(
                     PerfParameters.SERVICE,
-                    (connection, data) -> {
-                        peers[1] = Peer.accept(server.device, connection, parameters);
-                        return new byte[0];
+                    request -> {
+                        peers[1] = Peer.accept(server.device, request.connection(), parameters);
+                        request.accept();
                     });
             Connection connection =
                     client.device.connect(server.address, PerfParameters.SERVICE, new byte[0]);
