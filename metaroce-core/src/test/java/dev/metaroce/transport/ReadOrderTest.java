@@ -93,6 +93,40 @@ class ReadOrderTest {
     }
 
     @Test
+    @DisplayName("MR-5.2-7: READs that wait for a lost WRITE do not keep it back")
+    void requestsThatWaitLeaveRoomForWhatTheyWaitFor() {
+        DeviceLimits limits =
+                DeviceLimits.defaults().toBuilder().maxPaths(1).earlyData(false).build();
+        Pair pair = new Pair(7, limits, 1, 1 << 16).connect();
+        pair.serverEnd.fill(pair.lab.rng("data"));
+        Reader reader = new Reader(pair, 1 << 16);
+        boolean[] faults = {true, false};
+        pair.lab.addFault(
+                packet -> {
+                    boolean data = RawPacket.isData(packet.bytes);
+                    boolean write = data && RawPacket.opcode(packet.bytes) == Opcode.WRITE.code();
+                    return faults[1] || (faults[0] && write) ? 0 : 1;
+                });
+        pair.write(0, 1, 0, 8);
+        for (int i = 2; i <= 32; i++) {
+            reader.read(0, i, 8L * i, 8);
+        }
+        pair.lab.advance(2 * MS);
+        assertThat(pair.server.count(CounterId.DATA_ACCEPTED)).as("READs arrived").isEqualTo(31);
+        long before = pair.client.count(CounterId.RTO_FIRED);
+        faults[1] = true;
+        pair.lab.expect(
+                "a time-out that halves the window",
+                () -> pair.client.count(CounterId.RTO_FIRED) >= before + 2,
+                SECOND);
+        faults[0] = false;
+        faults[1] = false;
+
+        pair.expectSends(32, SECOND);
+        assertThat(pair.clientEnd.sends).allMatch(wc -> wc.status() == WcStatus.SUCCESS);
+    }
+
+    @Test
     @DisplayName("MR-4.6-11: without any receive the SEND fails, not the connection")
     void notReadyForEver() {
         Pair pair = new Pair(3, DeviceLimits.defaults(), 2, 1 << 16).connect();
