@@ -37,9 +37,15 @@ public final class DeviceState {
 
     private static final int MORE_TIMERS = (ALL_ROLES << ROLE_BITS) - ALL_ROLES;
 
-    static final int POOL_TIMER = 0 << ROLE_BITS | DEVICE_TIMER;
-    static final int LINE_TIMER = 1 << ROLE_BITS | DEVICE_TIMER;
-    static final int OFFER_TIMER = 2 << ROLE_BITS | DEVICE_TIMER;
+    /** Numbers of the timers of the device. */
+    static final int POOL = 0;
+
+    static final int LINE = 1;
+    static final int OFFERS = 2;
+
+    static final int POOL_TIMER = timer(POOL, DEVICE_TIMER);
+    static final int LINE_TIMER = timer(LINE, DEVICE_TIMER);
+    static final int OFFER_TIMER = timer(OFFERS, DEVICE_TIMER);
 
     private static final long PAUSE_SHOWS_NS = 1_000_000_000;
 

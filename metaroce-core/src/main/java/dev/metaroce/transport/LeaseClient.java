@@ -31,7 +31,6 @@ final class LeaseClient {
     private static final long NO_SOURCE_NS = 10_000_000;
     private static final long MAX_DENY_US = 1_000_000;
     static final int MAX_RELEASE_TRIES = 6;
-    private static final long MAX_DEMAND_BYTES = 64 << 20;
     private static final int FULL_POOL_LOAD = 254 * 9 / 10;
 
     private final DeviceState device;
@@ -170,7 +169,7 @@ final class LeaseClient {
         request.profileMask = limits.profiles();
         request.maxPaths = limits.maxPaths();
         request.versionMask = LeaseServer.versions();
-        request.demandKib = demandKib(c);
+        request.demandKib = c.demandKib();
         request.priority = 0;
         //= MR-3.6-7
         boolean first = c.dialer && !c.established;
@@ -181,19 +180,6 @@ final class LeaseClient {
         byte[] data = c.dialer ? c.privateData : TransportConnection.NO_DATA;
         request.privateLength = data.length;
         System.arraycopy(data, 0, request.privateData, 0, data.length);
-    }
-
-    /** What waits to be sent, in KiB, capped; 0 for nothing. */
-    private static long demandKib(TransportConnection c) {
-        long bytes = 0;
-        boolean any = false;
-        for (Stream stream : c.streams()) {
-            any |= stream.hasUnsent();
-            bytes += stream.unsentBytes(MAX_DEMAND_BYTES);
-        }
-        //= MR-3.8-1
-        long kib = (Math.min(bytes, MAX_DEMAND_BYTES) + 1023) >> 10;
-        return any ? Math.max(1, kib) : 0;
     }
 
     /** The connection waiting for an answer with this nonce, or null: too late, or not ours. */
@@ -279,7 +265,7 @@ final class LeaseClient {
             }
         }
         device.event(nowNs, EventId.LEASE_OPENED, c.index, grant.cid, grant.epoch);
-        readyAll(c);
+        c.readyAll();
         afterProgress(nowNs, c);
     }
 
@@ -408,22 +394,13 @@ final class LeaseClient {
 
     // Holding
 
-    /** Every stream of the connection with work gets its turn again. */
-    void readyAll(TransportConnection c) {
-        for (Stream stream : c.streams()) {
-            if (stream.hasUnsent()) {
-                c.wish().readyStreams.add(stream);
-            }
-        }
-    }
-
     /** Connections that waited for room to READ get their turn when there is some. */
     void wakePullers() {
         for (int n = device.pulls.wakeable(); n > 0; n--) {
             TransportConnection c = device.connection(device.pulls.poll());
             if (c != null) {
                 c.awaitsPulls = false;
-                readyAll(c);
+                c.readyAll();
                 device.ready.add(c);
             }
         }
@@ -443,7 +420,7 @@ final class LeaseClient {
         device.ready.add(c);
         if (lease.isAllAcked()) {
             //= MR-3.3-1
-            if (c.leaseState == LeaseState.DRAINING && !isMidMessage(c)) {
+            if (c.leaseState == LeaseState.DRAINING && !c.isMidMessage()) {
                 release(nowNs, c);
                 return;
             }
@@ -458,15 +435,6 @@ final class LeaseClient {
             }
         }
         arm(nowNs, c);
-    }
-
-    private static boolean isMidMessage(TransportConnection c) {
-        for (Stream stream : c.streams()) {
-            if (stream.isMidMessage()) {
-                return true;
-            }
-        }
-        return false;
     }
 
     void onReclaim(long nowNs, PacketMemory m, int at, NetAddress source) {
@@ -623,32 +591,15 @@ final class LeaseClient {
             device.event(
                     nowNs, EventId.LEASE_LOST, c.index, cid, ControlMessage.resetReason(m, at));
             boolean unused = ControlMessage.resetReason(m, at) == ResetReason.UNUSED.code();
-            if (unused || lease.isAllAcked() || isRepeatable(c)) {
+            if (unused || lease.isAllAcked() || c.isRepeatable()) {
                 //= MR-3.2-9
-                restartStreams(c);
+                c.restart();
                 dropLease(c);
                 finish(nowNs, c);
             } else {
                 closer.fail(nowNs, c, "the peer lost the context: it restarted or took it back");
             }
             return;
-        }
-    }
-
-    /** True when what is in doubt may be done twice: WRITEs that no application was told of. */
-    private static boolean isRepeatable(TransportConnection c) {
-        for (Stream stream : c.streams()) {
-            if (!stream.isRepeatable()) {
-                return false;
-            }
-        }
-        return true;
-    }
-
-    /** Whatever of the lost lease is not acknowledged is sent again under the next one. */
-    private static void restartStreams(TransportConnection c) {
-        for (Stream stream : c.streams()) {
-            stream.restart();
         }
     }
 
@@ -719,7 +670,7 @@ final class LeaseClient {
         for (int i = 0; i < lease.pathCount; i++) {
             pathTimers.onPathTimer(nowNs, c, lease, i);
         }
-        readyAll(c);
+        c.readyAll();
         boolean idle = lease.isAllAcked() && c.leaseState == LeaseState.OPEN && !c.hasUnsent();
         //= MR-3.3-9
         if (idle && nowNs - c.wish().idleSinceNs >= limits.lingerNs()) {

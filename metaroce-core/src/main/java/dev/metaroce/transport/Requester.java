@@ -117,7 +117,7 @@ final class Requester {
         for (int i = 0; i < lease.pathCount && sent < budget; i++) {
             TxPath path = lease.paths[i];
             while (mayResend(lease, path)
-                    && path.state.freeWindow() > 0
+                    && path.resendWindow() > 0
                     && sent < budget
                     && sent < RUN_PACKETS
                     && isPaced(nowNs, c, lease)
@@ -126,7 +126,7 @@ final class Requester {
                 //= MR-4.3-2
                 int psn = path.takeLost();
                 lease.pace(nowNs, path.payloadBytes(psn));
-                boolean ask = path.lostCount() == 0 || path.state.freeWindow() == 1;
+                boolean ask = path.lostCount() == 0 || path.resendWindow() == 1;
                 emit(nowNs, lease, i, psn, ask ? Flags.RETX | Flags.ACK_REQ : Flags.RETX, batch);
                 sent++;
             }

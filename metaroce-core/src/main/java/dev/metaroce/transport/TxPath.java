@@ -60,6 +60,9 @@ final class TxPath {
 
     private int lostCount;
     private int deferredCount;
+
+    /** Of the packets in flight, requests that are known to have arrived. */
+    private int waitingCount;
     private long deferredUntilNs;
     private int una;
     private long unaSinceNs;
@@ -87,6 +90,7 @@ final class TxPath {
         WindowBitmap.clear(lost, 0);
         lostCount = 0;
         deferredCount = 0;
+        waitingCount = 0;
         una = initialPsn;
         nextPsn = initialPsn;
         unaPaused = false;
@@ -202,7 +206,11 @@ final class TxPath {
             unaPaused = false;
         }
         state.onSent(nowNs);
-        lease.onSent(payload(at));
+        if (pull[at] == ASK_ARRIVED) {
+            waitingCount++;
+        } else {
+            lease.onSent(payload(at));
+        }
     }
 
     private int payload(int at) {
@@ -211,7 +219,20 @@ final class TxPath {
 
     private void leaveNetwork(int at) {
         state.onGone();
-        lease.onGone(payload(at));
+        if (pull[at] == ASK_ARRIVED) {
+            waitingCount--;
+        } else {
+            lease.onGone(payload(at));
+        }
+    }
+
+    /**
+     * Lost packets that may be sent now. A request that is at the target may wait there for just
+     * such a packet, and must not keep it back.
+     */
+    int resendWindow() {
+        //= MR-5.2-7
+        return state.freeWindow() + waitingCount;
     }
 
     /** Takes the oldest lost packet out of the lost ones to be sent again; there must be one. */
@@ -323,10 +344,14 @@ final class TxPath {
     /** A request that waits for its reply is known to have arrived. */
     void reach(int psn, int echoTime) {
         int at = psn & mask;
-        pull[at] = ASK_ARRIVED;
-        if (status[at] == IN_FLIGHT && isLatestCopy(at, echoTime)) {
-            noteDelivered(sentOrder[at]);
+        if (status[at] == IN_FLIGHT) {
+            lease.onGone(payload(at));
+            waitingCount++;
+            if (isLatestCopy(at, echoTime)) {
+                noteDelivered(sentOrder[at]);
+            }
         }
+        pull[at] = ASK_ARRIVED;
     }
 
     /** The echo speaks of the packet as it was sent last. */

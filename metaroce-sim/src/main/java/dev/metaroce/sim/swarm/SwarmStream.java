@@ -114,7 +114,9 @@ final class SwarmStream {
             }
         }
         poison = rng.chance(plan.poisoned) ? aWrite(rng.nextInt(n)) : n;
-        poisonKind = rng.nextInt(2);
+        // A long WRITE is cut, and only the parts that are out of bounds are refused.
+        boolean whole = poison == n || kinds[poison] == Kind.WRITE_IMM;
+        poisonKind = whole ? rng.nextInt(2) : 0;
     }
 
     private Kind kind(Rng rng, SwarmPlan plan, int message) {
