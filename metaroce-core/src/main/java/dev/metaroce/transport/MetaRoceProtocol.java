@@ -244,6 +244,11 @@ public final class MetaRoceProtocol {
         return pool.inUse();
     }
 
+    /** Connections that have a source context: they hold a lease, want one, or say goodbye. */
+    public int sourceContextsInUse() {
+        return device.sources.inUse();
+    }
+
     public CidPool pool() {
         return pool;
     }
