@@ -150,7 +150,7 @@ final class ConnectionCloser {
         }
         // First the state, then the flush: whoever polls a flushed request can ask what it means.
         c.state(last);
-        for (Stream stream : c.streams()) {
+        for (Stream stream : c.allStreams()) {
             stream.end(firstStatus);
         }
         client.dropLease(c);

@@ -182,7 +182,7 @@ final class ConnectionTable {
     /** A connection that was refused, with the queue pairs made for it. */
     void drop(TransportConnection refused) {
         refused.state(ConnectionState.CLOSED);
-        for (Stream stream : refused.streams()) {
+        for (Stream stream : refused.allStreams()) {
             stream.fail(WcStatus.WR_FLUSH_ERROR);
         }
         unbind(refused);

@@ -37,7 +37,7 @@ public final class Stream extends ReadyList.Item<Stream> {
         }
     }
 
-    private final int id;
+    private final StreamSlot slot;
     private final TransportConnection connection;
     private final StreamSettings settings;
     private final DoorbellList.Bell bell = new DoorbellList.Bell(this);
@@ -115,12 +115,12 @@ public final class Stream extends ReadyList.Item<Stream> {
 
     private final FilledReceives filled;
 
-    Stream(int id, TransportConnection connection, StreamSettings settings) {
-        this.id = id;
-        this.connection = connection;
-        this.settings = settings;
-        sendRing = settings.send().ring();
-        receiveRing = settings.receive().ring();
+    Stream(StreamSlot slot) {
+        this.slot = slot;
+        connection = slot.connection();
+        settings = slot.settings();
+        sendRing = slot.sendRoom().ring();
+        receiveRing = slot.receiveRoom().ring();
         int domain = settings.domain();
         sendQueue =
                 WorkQueue.sends(
@@ -131,9 +131,6 @@ public final class Stream extends ReadyList.Item<Stream> {
                         settings.maxInline(),
                         settings.signalAll());
         SharedReceives shared = settings.shared();
-        if (shared != null) {
-            shared.join();
-        }
         receiveQueue =
                 shared == null
                         ? WorkQueue.receives(
@@ -147,7 +144,7 @@ public final class Stream extends ReadyList.Item<Stream> {
     }
 
     public int id() {
-        return id;
+        return slot.id();
     }
 
     public DoorbellList.Bell bell() {
@@ -190,7 +187,7 @@ public final class Stream extends ReadyList.Item<Stream> {
         return settings.domain();
     }
 
-    public StreamSettings settings() {
+    StreamSettings settings() {
         return settings;
     }
 
@@ -530,20 +527,20 @@ public final class Stream extends ReadyList.Item<Stream> {
         // Whoever posted before it could see the error is seen here, and the other way round.
         VarHandle.fullFence();
         cutFrom(0);
-        if (settings.send().resume()) {
+        if (slot.sendRoom().resume()) {
             for (long tail = sendQueue.tail(); headSeq < tail; headSeq++) {
                 complete(headSeq, status);
                 status = WcStatus.WR_FLUSH_ERROR;
             }
         }
         sendSeq = headSeq;
-        if (settings.receive().resume()) {
+        if (slot.receiveRoom().resume()) {
             flushReceives(NONE);
         }
         if (ended) {
-            settings.send().end();
+            slot.sendRoom().end();
             if (settings.shared() == null) {
-                settings.receive().end();
+                slot.receiveRoom().end();
             }
         }
         if (isNew) {

@@ -1,5 +1,6 @@
 package dev.metaroce.transport;
 
+import dev.metaroce.ring.Reservation;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.wire.DenyReason;
 import dev.metaroce.wire.NetAddress;
@@ -22,6 +23,7 @@ import java.util.HexFormat;
 public final class TransportConnection extends ReadyList.Item<TransportConnection> {
     private static final VarHandle STATE;
     private static final VarHandle STREAMS;
+    private static final VarHandle SLOTS;
     private static final VarHandle HANDLE;
 
     static {
@@ -30,6 +32,7 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
             STATE = lookup.findVarHandle(TransportConnection.class, "state", ConnectionState.class);
             HANDLE = lookup.findVarHandle(TransportConnection.class, "handle", Object.class);
             STREAMS = lookup.findVarHandle(TransportConnection.class, "streams", Stream[].class);
+            SLOTS = lookup.findVarHandle(TransportConnection.class, "slots", StreamSlot[].class);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }
@@ -39,6 +42,7 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
 
     static final byte[] NO_DATA = {};
     private static final Stream[] NO_STREAMS = {};
+    private static final StreamSlot[] NO_SLOTS = {};
 
     final long connectionId;
     final boolean dialer;
@@ -95,6 +99,10 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
     boolean askedInVain;
 
     private String failure = "";
+
+    /** Queue pairs by number; and the streams of those that were used. */
+    private StreamSlot[] slots = NO_SLOTS;
+
     private Stream[] streams = NO_STREAMS;
 
     // The lease, as initiator
@@ -305,30 +313,53 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
         return ": \"" + new String(peerPrivateData, StandardCharsets.US_ASCII) + '"';
     }
 
-    /** Any thread: adds the stream with the next number. */
-    public Stream addStream(StreamSettings settings) {
+    /** Any thread: adds a queue pair, with the next number. */
+    public StreamSlot addSlot(
+            StreamSettings settings, Reservation sendRoom, Reservation receiveRoom) {
         while (true) {
-            Stream[] before = (Stream[]) STREAMS.getAcquire(this);
+            StreamSlot[] before = (StreamSlot[]) SLOTS.getAcquire(this);
             if (before.length == 1 << 16) {
                 throw new IllegalStateException(
                         "the connection has 65536 queue pairs: open another connection");
             }
-            Stream stream = new Stream(before.length, this, settings);
-            Stream[] after = Arrays.copyOf(before, before.length + 1);
-            after[before.length] = stream;
-            if (STREAMS.compareAndSet(this, before, after)) {
-                return stream;
+            StreamSlot slot = new StreamSlot(before.length, this, settings, sendRoom, receiveRoom);
+            StreamSlot[] after = Arrays.copyOf(before, before.length + 1);
+            after[before.length] = slot;
+            if (SLOTS.compareAndSet(this, before, after)) {
+                return slot;
             }
         }
     }
 
+    /** Any thread: a queue pair is used for the first time, perhaps by two at once. */
+    void addStream(Stream made) {
+        while (true) {
+            Stream[] before = streams();
+            if (Arrays.asList(before).contains(made)) {
+                return;
+            }
+            Stream[] after = Arrays.copyOf(before, before.length + 1);
+            after[before.length] = made;
+            if (STREAMS.compareAndSet(this, before, after)) {
+                return;
+            }
+        }
+    }
+
+    /** Of the queue pairs that were used. */
     Stream[] streams() {
         return (Stream[]) STREAMS.getAcquire(this);
     }
 
+    /** Of all queue pairs. */
+    Stream[] allStreams() {
+        StreamSlot[] all = (StreamSlot[]) SLOTS.getAcquire(this);
+        return Arrays.stream(all).map(StreamSlot::stream).toArray(Stream[]::new);
+    }
+
     @Nullable Stream stream(int id) {
-        Stream[] all = streams();
-        return id < all.length ? all[id] : null;
+        StreamSlot[] all = (StreamSlot[]) SLOTS.getAcquire(this);
+        return id < all.length ? all[id].stream() : null;
     }
 
     /** The region of a posted request was closed: the stream is to fail after this turn. */

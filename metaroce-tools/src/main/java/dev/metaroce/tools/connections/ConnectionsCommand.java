@@ -115,13 +115,12 @@ public final class ConnectionsCommand implements Callable<Integer>, JsonReporter
         if (out != null) {
             out.line(
                     "%s connections to %d devices in this process", Terminal.count(peers), targets);
-            row(out, "idle connection", "%d bytes of heap, both ends".formatted(found.bytesPerConnection()));
             row(
                     out,
-                    "contexts when idle",
-                    "%d, %d at most",
-                    found.contextsIdle(),
-                    found.contextsAtMost());
+                    "idle connection",
+                    "%d bytes of heap, both ends".formatted(found.bytesPerConnection()));
+            row(out, "contexts when idle", "%d, %d at most".formatted(found.contextsIdle(),
+                    found.contextsAtMost()));
             row(out, "source contexts", "%d".formatted(found.sourceContextsIdle()));
             row(out, "set up", "%.1f us each".formatted(found.setUpUs()));
             row(out, "first use", "%.1f us, median of %d".formatted(found.firstUseUs(), writes));

@@ -51,12 +51,7 @@ final class Host {
         queue = device.createCompletionQueue(2 * DEPTH * connections);
         MemorySegment memory = arena.allocate(regionBytes, 8);
         region = domain.register(memory, Access.LOCAL_WRITE | Access.REMOTE_WRITE);
-        device.listen(
-                SERVICE,
-                request -> {
-                    pairOf(request.connection());
-                    request.accept(request.privateData());
-                });
+        device.listen(SERVICE, request -> pairOf(request.accept()));
     }
 
     QueuePair connect(Host target) {
