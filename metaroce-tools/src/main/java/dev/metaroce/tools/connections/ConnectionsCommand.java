@@ -119,8 +119,10 @@ public final class ConnectionsCommand implements Callable<Integer>, JsonReporter
                     out,
                     "idle connection",
                     "%d bytes of heap, both ends".formatted(found.bytesPerConnection()));
-            row(out, "contexts when idle", "%d, %d at most".formatted(found.contextsIdle(),
-                    found.contextsAtMost()));
+            row(
+                    out,
+                    "contexts when idle",
+                    "%d, %d at most".formatted(found.contextsIdle(), found.contextsAtMost()));
             row(out, "source contexts", "%d".formatted(found.sourceContextsIdle()));
             row(out, "set up", "%.1f us each".formatted(found.setUpUs()));
             row(out, "first use", "%.1f us, median of %d".formatted(found.firstUseUs(), writes));
