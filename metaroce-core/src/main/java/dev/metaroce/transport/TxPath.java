@@ -63,6 +63,7 @@ final class TxPath {
 
     /** Of the packets in flight, requests that are known to have arrived. */
     private int waitingCount;
+
     private long deferredUntilNs;
     private int una;
     private long unaSinceNs;

@@ -21,7 +21,8 @@ class ArmedRingTest {
     private final WorkQueue source = WorkQueue.sends("it", 0, 64, 1, 0, false);
 
     private void push(CompletionRing ring, long seq) {
-        ring.push(source, seq, seq, WcStatus.SUCCESS, WcOpcode.SEND, 0, 0, CompletionRing.Extra.NONE);
+        ring.push(
+                source, seq, seq, WcStatus.SUCCESS, WcOpcode.SEND, 0, 0, CompletionRing.Extra.NONE);
     }
 
     @Test

@@ -113,8 +113,8 @@ class QueuePairEndTest {
                 7,
                 request -> {
                     QueuePair qp =
-                            request.connection().createQueuePair(
-                                    serverDomain, serverQueue, serverQueue, 2, 2);
+                            request.connection()
+                                    .createQueuePair(serverDomain, serverQueue, serverQueue, 2, 2);
                     qp.postReceive(1);
                     qp.postReceive(2);
                     accepted.add(qp);

@@ -231,7 +231,8 @@ class GoldenControlTest {
     @Test
     void earlyDoneIsTheFirstFlagOfGrantAndDeny() {
         DenyReason reason = DenyReason.FINISHED;
-        ControlMessage.encodeDeny(memory, AT, 0, SRC_CTX, NONCE, reason, true, 2, 0, 0, new byte[0]);
+        ControlMessage.encodeDeny(
+                memory, AT, 0, SRC_CTX, NONCE, reason, true, 2, 0, 0, new byte[0]);
         assertThat(ControlMessage.denyReason(memory, AT)).isEqualTo(reason.code());
         assertThat(ControlMessage.denyEarlyDone(memory, AT)).isTrue();
         assertThat(memory.u16(AT + 24)).isEqualTo(0x0780);

@@ -116,10 +116,11 @@ final class Station implements AutoCloseable {
                             CompletionQueue none = device.rdma().createCompletionQueue(2);
                             request.connection().createQueuePair(domain, none, none, 1, 1);
                             accepted.add(request.connection());
-                            request.accept(ByteBuffer.allocate(12)
-                                    .putLong(region.address() + bytes)
-                                    .putInt(region.rkey())
-                                    .array());
+                            request.accept(
+                                    ByteBuffer.allocate(12)
+                                            .putLong(region.address() + bytes)
+                                            .putInt(region.rkey())
+                                            .array());
                         });
     }
 
