@@ -39,7 +39,7 @@ final class Completer {
     /** The connection whose open lease this answer names, or null when it is stale. */
     private @Nullable TransportConnection holder(
             int srcCtx, int cid, int epoch, NetAddress source) {
-        TransportConnection c = device.connection(srcCtx);
+        TransportConnection c = device.sources.holder(srcCtx);
         TxLease lease = c == null ? null : c.lease;
         //= MR-2.4-3, MR-2.5-4, MR-3.2-5
         if (c == null
@@ -305,7 +305,7 @@ final class Completer {
         path.state.onProgress(path.waitingSinceNs(nowNs));
         if (lease.pullWanted) {
             lease.pullWanted = false;
-            leases.readyAll(c);
+            c.readyAll();
         }
         leases.afterProgress(nowNs, c);
     }
@@ -333,7 +333,7 @@ final class Completer {
         }
         if (slot != DataHeader.NO_SLOT && lease.slotWanted) {
             lease.slotWanted = false;
-            leases.readyAll(c);
+            c.readyAll();
         }
     }
 
@@ -509,7 +509,7 @@ final class Completer {
             for (int i = 0; i < lease.pathCount; i++) {
                 lease.paths[i].abandon(stream, seq);
             }
-            leases.readyAll(c);
+            c.readyAll();
         }
         //= MR-4.5-5
         c.reclaimed = true;

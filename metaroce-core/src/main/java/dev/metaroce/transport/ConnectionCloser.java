@@ -55,6 +55,8 @@ final class ConnectionCloser {
 
     /** Without a lease: tells the peer until it answers. */
     void disconnect(long nowNs, TransportConnection c) {
+        // Without one, the answer finds nobody, and six tries have to do.
+        device.sources.give(c);
         c.leaseState = LeaseState.DISCONNECTING;
         c.nonce = client.takeNonce();
         c.attempts = 0;
@@ -63,7 +65,7 @@ final class ConnectionCloser {
 
     private void sendDisconnect(long nowNs, TransportConnection c) {
         c.attempts++;
-        device.send(ControlOpcode.DISCONNECT, c.peer, c, c.index, c.nonce, 0, 0, 0);
+        device.send(ControlOpcode.DISCONNECT, c.peer, c, c.srcCtx, c.nonce, 0, 0, 0);
         c.retryNs = nowNs + (LeaseClient.FIRST_RETRY_NS << Math.min(c.attempts - 1, 5));
         client.arm(nowNs, c);
     }
@@ -110,7 +112,7 @@ final class ConnectionCloser {
     }
 
     void onDisconnectAck(long nowNs, PacketMemory m, int at) {
-        TransportConnection c = device.connection(CommonHeader.ctx(m, at));
+        TransportConnection c = device.sources.holder(CommonHeader.ctx(m, at));
         if (c != null
                 && c.leaseState == LeaseState.DISCONNECTING
                 && c.nonce == ControlMessage.nonce(m, at)) {
@@ -138,7 +140,7 @@ final class ConnectionCloser {
 
     /** Once, as a courtesy: a peer that knows the connection need not find out by time-out. */
     private void sayGoodbye(TransportConnection c) {
-        device.send(ControlOpcode.DISCONNECT, c.peer, c, c.index, client.takeNonce(), 0, 0, 0);
+        device.send(ControlOpcode.DISCONNECT, c.peer, c, c.srcCtx, client.takeNonce(), 0, 0, 0);
     }
 
     private void end(

@@ -12,7 +12,8 @@ package dev.metaroce.transport;
  * @param maxReads READ and atomic packets of a lease that may wait for their replies, 1..1024
  * @param maxWaiters requests in the waiting line, 1..65,536
  * @param maxWaitersPerPeer the same for one peer endpoint
- * @param maxConnections connections of this device in all, 1..65,535
+ * @param maxConnections connections of this device in all, 1..16,777,216; about 1 KiB each when
+ *     idle
  * @param profiles bit 1 = S, bit 2 = M: what this device offers and accepts
  * @param policy what happens when no CID is free
  * @param receiveWindowBytes bytes all senders together may have on the way to this device's socket
@@ -69,6 +70,8 @@ public record DeviceLimits(
     /** Most paths of a lease: the bits of a context's masks. */
     public static final int MAX_PATHS = Long.SIZE;
 
+    private static final int MOST_CONNECTIONS = 1 << 24;
+
     private static final long US = 1_000;
     private static final long MS = 1_000_000;
 
@@ -84,7 +87,7 @@ public record DeviceLimits(
         range("maxReads", maxReads, 1, 1024);
         range("maxWaiters", maxWaiters, 1, 65_536);
         range("maxWaitersPerPeer", maxWaitersPerPeer, 1, maxWaiters);
-        range("maxConnections", maxConnections, 1, 65_535);
+        range("maxConnections", maxConnections, 1, MOST_CONNECTIONS);
         range("profiles", profiles, 1, 3);
         range("receiveWindowBytes", receiveWindowBytes, 0, Long.MAX_VALUE);
         range("inboundRateBitsPerSecond", inboundRateBitsPerSecond, 0, 16_000_000_000_000L);

@@ -5,6 +5,7 @@ import dev.metaroce.event.Counters;
 import dev.metaroce.event.EventId;
 import dev.metaroce.event.EventSink;
 import dev.metaroce.memory.RegionTable;
+import dev.metaroce.util.IntRing;
 import dev.metaroce.util.Rng;
 import dev.metaroce.util.TimerTable;
 import dev.metaroce.wire.ControlOpcode;
@@ -31,9 +32,20 @@ public final class DeviceState {
     static final int DEVICE_TIMER = 3;
     private static final int ROLE_BITS = 2;
 
-    static final int POOL_TIMER = 0 << ROLE_BITS | DEVICE_TIMER;
-    static final int LINE_TIMER = 1 << ROLE_BITS | DEVICE_TIMER;
-    static final int OFFER_TIMER = 2 << ROLE_BITS | DEVICE_TIMER;
+    /** Numbers that have timers of all roles; those above have the one of a connection. */
+    private static final int ALL_ROLES = CidPool.MAX_CAPACITY;
+
+    private static final int MORE_TIMERS = (ALL_ROLES << ROLE_BITS) - ALL_ROLES;
+
+    /** Numbers of the timers of the device. */
+    static final int POOL = 0;
+
+    static final int LINE = 1;
+    static final int OFFERS = 2;
+
+    static final int POOL_TIMER = timer(POOL, DEVICE_TIMER);
+    static final int LINE_TIMER = timer(LINE, DEVICE_TIMER);
+    static final int OFFER_TIMER = timer(OFFERS, DEVICE_TIMER);
 
     private static final long PAUSE_SHOWS_NS = 1_000_000_000;
 
@@ -47,6 +59,7 @@ public final class DeviceState {
     final PullBudget pulls;
     final TimerTable timers = new TimerTable(0);
     final ControlOutbox outbox = new ControlOutbox();
+    final SourceContexts sources = new SourceContexts();
     final ReadyList<TransportConnection> ready = new ReadyList<>();
 
     /** The last time this endpoint stood still: how long, and when that ended. */
@@ -57,7 +70,11 @@ public final class DeviceState {
     Notices notices = Notices.NONE;
     private @Nullable TransportConnection[] connections = new TransportConnection[4];
     private int connectionCount;
-    private int nextIndex;
+
+    /** Places given back; those from {@link #usedPlaces} on were never given. */
+    private final IntRing freePlaces = new IntRing();
+
+    private int usedPlaces;
 
     public DeviceState(
             DeviceLimits limits,
@@ -96,17 +113,17 @@ public final class DeviceState {
 
     /** The id of a timer. */
     static int timer(int number, int role) {
-        return number << ROLE_BITS | role;
+        return number < ALL_ROLES ? number << ROLE_BITS | role : number + MORE_TIMERS;
     }
 
     /** The number in the id of a timer. */
     static int timerNumber(int timer) {
-        return timer >>> ROLE_BITS;
+        return timer < ALL_ROLES << ROLE_BITS ? timer >>> ROLE_BITS : timer - MORE_TIMERS;
     }
 
     /** The role in the id of a timer. */
     static int timerRole(int timer) {
-        return timer & ((1 << ROLE_BITS) - 1);
+        return timer < ALL_ROLES << ROLE_BITS ? timer & ((1 << ROLE_BITS) - 1) : CONNECTION_TIMER;
     }
 
     void event(long nowNs, EventId id, long a, long b, long c) {
@@ -158,7 +175,7 @@ public final class DeviceState {
     }
 
     /**
-     * Gives a connection its index, which is also its source context.
+     * Gives a connection its index.
      *
      * @return false when the device holds as many connections as its limits allow
      */
@@ -166,21 +183,20 @@ public final class DeviceState {
         if (isFull()) {
             return false;
         }
-        if (connectionCount == connections.length) {
-            int size = Math.min(limits.maxConnections(), connections.length * 2);
-            connections = Arrays.copyOf(connections, size);
-        }
-        // Round robin over the table, so that a late packet of an earlier connection rarely meets a
-        // new one under its number; the token in every answer catches the rest.
-        while (connections[nextIndex % connections.length] != null) {
-            nextIndex++;
-        }
-        int index = nextIndex++ % connections.length;
+        int index = freePlaces.isEmpty() ? addPlace() : freePlaces.poll();
         connections[index] = connection;
         connection.index = index;
         connection.notices = notices;
         connectionCount++;
         return true;
+    }
+
+    private int addPlace() {
+        if (usedPlaces == connections.length) {
+            int size = Math.min(limits.maxConnections(), connections.length * 2);
+            connections = Arrays.copyOf(connections, size);
+        }
+        return usedPlaces++;
     }
 
     /** True when the device holds as many connections as its limits allow. */
@@ -190,7 +206,9 @@ public final class DeviceState {
 
     void remove(TransportConnection connection) {
         timers.cancel(timer(connection.index, CONNECTION_TIMER));
+        sources.takeBack(connection);
         connections[connection.index] = null;
+        freePlaces.add(connection.index);
         connectionCount--;
     }
 

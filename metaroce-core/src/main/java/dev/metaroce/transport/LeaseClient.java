@@ -28,9 +28,9 @@ final class LeaseClient {
     static final long FIRST_RETRY_NS = 10_000_000;
     private static final long MAX_RETRY_NS = 500_000_000;
     private static final long QUEUED_ASK_NS = 200_000_000;
+    private static final long NO_SOURCE_NS = 10_000_000;
     private static final long MAX_DENY_US = 1_000_000;
     static final int MAX_RELEASE_TRIES = 6;
-    private static final long MAX_DEMAND_BYTES = 64 << 20;
     private static final int FULL_POOL_LOAD = 254 * 9 / 10;
 
     private final DeviceState device;
@@ -126,6 +126,13 @@ final class LeaseClient {
             c.wantedNs = nowNs;
             early.choose(c);
         }
+        if (!device.sources.give(c)) {
+            //= MR-1.2-7
+            c.leaseState = LeaseState.WAITING;
+            c.retryNs = nowNs + NO_SOURCE_NS;
+            arm(nowNs, c);
+            return;
+        }
         c.answeredNs = 0;
         c.nonce = takeNonce();
         c.attempts = 0;
@@ -155,12 +162,12 @@ final class LeaseClient {
         request.connectionId = c.connectionId;
         request.serviceId = c.serviceId;
         request.incarnation = device.identity.incarnation();
-        request.srcCtx = c.index;
+        request.srcCtx = c.srcCtx;
         request.mtu = limits.payloadMtu();
         request.profileMask = limits.profiles();
         request.maxPaths = limits.maxPaths();
         request.versionMask = LeaseServer.versions();
-        request.demandKib = demandKib(c);
+        request.demandKib = c.demandKib();
         request.priority = 0;
         //= MR-3.6-7
         boolean first = c.dialer && !c.established;
@@ -173,22 +180,9 @@ final class LeaseClient {
         System.arraycopy(data, 0, request.privateData, 0, data.length);
     }
 
-    /** What waits to be sent, in KiB, capped; 0 for nothing. */
-    private static long demandKib(TransportConnection c) {
-        long bytes = 0;
-        boolean any = false;
-        for (Stream stream : c.streams()) {
-            any |= stream.hasUnsent();
-            bytes += stream.unsentBytes(MAX_DEMAND_BYTES);
-        }
-        //= MR-3.8-1
-        long kib = (Math.min(bytes, MAX_DEMAND_BYTES) + 1023) >> 10;
-        return any ? Math.max(1, kib) : 0;
-    }
-
     /** The connection waiting for an answer with this nonce, or null: too late, or not ours. */
     private @Nullable TransportConnection asking(PacketMemory m, int at, NetAddress source) {
-        TransportConnection c = device.connection(CommonHeader.ctx(m, at));
+        TransportConnection c = device.sources.holder(CommonHeader.ctx(m, at));
         if (c == null || !source.sameHost(c.peer) || !isAsking(c, ControlMessage.nonce(m, at))) {
             //= MR-3.4-6
             device.counters.increment(CounterId.ACKS_STALE);
@@ -269,7 +263,7 @@ final class LeaseClient {
             }
         }
         device.event(nowNs, EventId.LEASE_OPENED, c.index, grant.cid, grant.epoch);
-        readyAll(c);
+        c.readyAll();
         afterProgress(nowNs, c);
     }
 
@@ -287,7 +281,7 @@ final class LeaseClient {
     /** A GRANT for an attempt that was given up: the target may have the context back at once. */
     private void giveBackUnasked(PacketMemory m, int at, NetAddress source) {
         int srcCtx = CommonHeader.ctx(m, at);
-        TransportConnection c = device.connection(srcCtx);
+        TransportConnection c = device.sources.holder(srcCtx);
         long nonce = ControlMessage.nonce(m, at);
         //= MR-3.4-15
         if (c == null || c.nonce != nonce) {
@@ -398,22 +392,13 @@ final class LeaseClient {
 
     // Holding
 
-    /** Every stream of the connection with work gets its turn again. */
-    void readyAll(TransportConnection c) {
-        for (Stream stream : c.streams()) {
-            if (stream.hasUnsent()) {
-                c.readyStreams.add(stream);
-            }
-        }
-    }
-
     /** Connections that waited for room to READ get their turn when there is some. */
     void wakePullers() {
         for (int n = device.pulls.wakeable(); n > 0; n--) {
             TransportConnection c = device.connection(device.pulls.poll());
             if (c != null) {
                 c.awaitsPulls = false;
-                readyAll(c);
+                c.readyAll();
                 device.ready.add(c);
             }
         }
@@ -433,7 +418,7 @@ final class LeaseClient {
         device.ready.add(c);
         if (lease.isAllAcked()) {
             //= MR-3.3-1
-            if (c.leaseState == LeaseState.DRAINING && !isMidMessage(c)) {
+            if (c.leaseState == LeaseState.DRAINING && !c.isMidMessage()) {
                 release(nowNs, c);
                 return;
             }
@@ -450,17 +435,8 @@ final class LeaseClient {
         arm(nowNs, c);
     }
 
-    private static boolean isMidMessage(TransportConnection c) {
-        for (Stream stream : c.streams()) {
-            if (stream.isMidMessage()) {
-                return true;
-            }
-        }
-        return false;
-    }
-
     void onReclaim(long nowNs, PacketMemory m, int at, NetAddress source) {
-        TransportConnection c = device.connection(CommonHeader.ctx(m, at));
+        TransportConnection c = device.sources.holder(CommonHeader.ctx(m, at));
         if (c != null && !source.sameHost(c.peer)) {
             return;
         }
@@ -489,7 +465,7 @@ final class LeaseClient {
     }
 
     void onKeepalive(long nowNs, PacketMemory m, int at, NetAddress source) {
-        TransportConnection c = device.connection(CommonHeader.ctx(m, at));
+        TransportConnection c = device.sources.holder(CommonHeader.ctx(m, at));
         if (c != null && !source.sameHost(c.peer)) {
             return;
         }
@@ -538,13 +514,13 @@ final class LeaseClient {
         }
         c.attempts++;
         //= MR-2.6-2, MR-3.3-2
-        device.send(ControlOpcode.RELEASE, c.peer, c, c.index, c.nonce, lease.token, 0, 0);
+        device.send(ControlOpcode.RELEASE, c.peer, c, c.srcCtx, c.nonce, lease.token, 0, 0);
         c.retryNs = nowNs + (FIRST_RETRY_NS << Math.min(c.attempts - 1, 5));
         arm(nowNs, c);
     }
 
     void onReleaseAck(long nowNs, PacketMemory m, int at, NetAddress source) {
-        TransportConnection c = device.connection(CommonHeader.ctx(m, at));
+        TransportConnection c = device.sources.holder(CommonHeader.ctx(m, at));
         //= MR-3.3-10
         if (c != null
                 && c.leaseState == LeaseState.RELEASING
@@ -572,6 +548,7 @@ final class LeaseClient {
         } else if (c.state() == ConnectionState.CLOSING) {
             closer.disconnect(nowNs, c);
         } else {
+            device.sources.takeBack(c);
             device.timers.cancel(DeviceState.timer(c.index, DeviceState.CONNECTION_TIMER));
         }
     }
@@ -597,8 +574,8 @@ final class LeaseClient {
         int epoch = ControlMessage.resetEpoch(m, at);
         long proof = ControlMessage.nonce(m, at);
         //= MR-3.2-6, MR-3.2-8
-        for (int i = 0; i < device.connectionSlots(); i++) {
-            TransportConnection c = device.connection(i);
+        for (int i = 0; i < device.sources.end(); i++) {
+            TransportConnection c = device.sources.holder(i);
             TxLease lease = c == null ? null : c.lease;
             if (c == null
                     || lease == null
@@ -611,32 +588,15 @@ final class LeaseClient {
             device.event(
                     nowNs, EventId.LEASE_LOST, c.index, cid, ControlMessage.resetReason(m, at));
             boolean unused = ControlMessage.resetReason(m, at) == ResetReason.UNUSED.code();
-            if (unused || lease.isAllAcked() || isRepeatable(c)) {
+            if (unused || lease.isAllAcked() || c.isRepeatable()) {
                 //= MR-3.2-9
-                restartStreams(c);
+                c.restart();
                 dropLease(c);
                 finish(nowNs, c);
             } else {
                 closer.fail(nowNs, c, "the peer lost the context: it restarted or took it back");
             }
             return;
-        }
-    }
-
-    /** True when what is in doubt may be done twice: WRITEs that no application was told of. */
-    private static boolean isRepeatable(TransportConnection c) {
-        for (Stream stream : c.streams()) {
-            if (!stream.isRepeatable()) {
-                return false;
-            }
-        }
-        return true;
-    }
-
-    /** Whatever of the lost lease is not acknowledged is sent again under the next one. */
-    private static void restartStreams(TransportConnection c) {
-        for (Stream stream : c.streams()) {
-            stream.restart();
         }
     }
 
@@ -706,7 +666,7 @@ final class LeaseClient {
         for (int i = 0; i < lease.pathCount; i++) {
             pathTimers.onPathTimer(nowNs, c, lease, i);
         }
-        readyAll(c);
+        c.readyAll();
         boolean idle = lease.isAllAcked() && c.leaseState == LeaseState.OPEN && !c.hasUnsent();
         //= MR-3.3-9
         if (idle && nowNs - c.idleSinceNs >= limits.lingerNs()) {

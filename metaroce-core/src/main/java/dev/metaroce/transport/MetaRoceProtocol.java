@@ -175,9 +175,9 @@ public final class MetaRoceProtocol {
                 }
             }
             default -> {
-                switch (timer) {
-                    case DeviceState.POOL_TIMER -> server.returns().onPoolTimer(nowNs);
-                    case DeviceState.LINE_TIMER -> server.returns().onLineTimer(nowNs);
+                switch (number) {
+                    case DeviceState.POOL -> server.returns().onPoolTimer(nowNs);
+                    case DeviceState.LINE -> server.returns().onLineTimer(nowNs);
                     default -> server.onOfferTimer(nowNs);
                 }
             }

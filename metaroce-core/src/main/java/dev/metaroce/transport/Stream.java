@@ -27,6 +27,8 @@ public final class Stream extends ReadyList.Item<Stream> {
     private static final byte OPEN = 0;
     private static final byte SENT = 1;
     private static final byte DONE = 2;
+    private static final int[] NO_INTS = {};
+    private static final byte[] NO_BYTES = {};
     private static final VarHandle ERROR;
 
     static {
@@ -74,9 +76,10 @@ public final class Stream extends ReadyList.Item<Stream> {
     /** READs and atomics begun and not finished. */
     private int openPulls;
 
-    private final int[] pendingPackets;
-    private final int[] recvSeq;
-    private final byte[] progress;
+    // By slot of the send queue; empty until the first message is sent
+    private int[] pendingPackets = NO_INTS;
+    private int[] recvSeq = NO_INTS;
+    private byte[] progress = NO_BYTES;
 
     /** Not before this time may the stream send again: the target had no receive posted. */
     long pausedUntilNs;
@@ -113,7 +116,8 @@ public final class Stream extends ReadyList.Item<Stream> {
     /** First of the READs and atomics that came before their turn, for {@link DeferredPulls}. */
     int deferredPulls = DeferredPulls.NONE;
 
-    private final FilledReceives filled;
+    /** Null until the first message that takes a receive. */
+    private @Nullable FilledReceives filled;
 
     Stream(int id, TransportConnection connection, StreamSettings settings) {
         this.id = id;
@@ -139,11 +143,6 @@ public final class Stream extends ReadyList.Item<Stream> {
                         ? WorkQueue.receives(
                                 this, domain, settings.receiveDepth(), settings.maxReceiveSge())
                         : shared.taker(this);
-        int slots = sendQueue.slots();
-        pendingPackets = new int[slots];
-        recvSeq = new int[slots];
-        progress = new byte[slots];
-        filled = new FilledReceives(receiveQueue);
     }
 
     public int id() {
@@ -229,6 +228,12 @@ public final class Stream extends ReadyList.Item<Stream> {
             nextMsn = 0;
             sent.reset();
             nextRecvSeq = 0;
+        }
+        if (progress.length == 0) {
+            int slots = sendQueue.slots();
+            pendingPackets = new int[slots];
+            recvSeq = new int[slots];
+            progress = new byte[slots];
         }
     }
 
@@ -401,8 +406,11 @@ public final class Stream extends ReadyList.Item<Stream> {
             return;
         }
         notReadyCount = 0;
-        boolean arrived = sendSeq == headSeq && pendingPackets[sendQueue.index(headSeq)] == 0;
-        if (sendOffset > 0 && arrived) {
+        boolean arrived =
+                sendOffset > 0
+                        && sendSeq == headSeq
+                        && pendingPackets[sendQueue.index(headSeq)] == 0;
+        if (arrived) {
             // What was sent of it before this message is known to be there.
             cutFrom(messageStart);
             openPulls = messageStart > 0 && opcode(sendSeq).isPull() ? 1 : 0;
@@ -601,12 +609,17 @@ public final class Stream extends ReadyList.Item<Stream> {
     private void takeThrough(long seq, SharedReceives shared) {
         //= MR-4.9-10
         while (receiveQueue.tail() <= seq && shared.take(receiveQueue, rxHead)) {
-            filled.followGrowth(rxHead);
+            filled().followGrowth(rxHead);
         }
     }
 
     FilledReceives filled() {
-        return filled;
+        FilledReceives there = filled;
+        if (there == null) {
+            there = new FilledReceives(receiveQueue);
+            filled = there;
+        }
+        return there;
     }
 
     /**
@@ -617,9 +630,10 @@ public final class Stream extends ReadyList.Item<Stream> {
         if (!received.complete(messageNumber)) {
             return false;
         }
+        FilledReceives there = filled;
         long tail = receiveQueue.tail();
-        while (rxHead < tail && filled.isReportable(rxHead, received.oldest())) {
-            filled.report(rxHead, receiveRing);
+        while (there != null && rxHead < tail && there.isReportable(rxHead, received.oldest())) {
+            there.report(rxHead, receiveRing);
             rxHead++;
         }
         return endIfSpoilt();

@@ -35,13 +35,21 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
         }
     }
 
+    private static final long MAX_DEMAND_BYTES = 64 << 20;
+
+    static final byte[] NO_DATA = {};
+    private static final Stream[] NO_STREAMS = {};
+
     final long connectionId;
     final boolean dialer;
     final long serviceId;
-    byte[] privateData = {};
+    byte[] privateData = NO_DATA;
 
-    /** Index in the device's table: the source context the peer addresses answers to. */
+    /** Index in the device's table. */
     int index;
+
+    /** The source context to which the peer addresses answers; NONE between leases. */
+    int srcCtx = SourceContexts.NONE;
 
     /** Who hears of what happens to it. */
     Notices notices = Notices.NONE;
@@ -62,7 +70,7 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
     /** The peer lost a context by silence and was not heard since. */
     boolean peerSilent;
 
-    byte[] peerPrivateData = {};
+    byte[] peerPrivateData = NO_DATA;
     private ConnectionState state = ConnectionState.CONNECTING;
 
     /** Both sides agreed to the connection. */
@@ -87,7 +95,7 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
     boolean askedInVain;
 
     private String failure = "";
-    private Stream[] streams = {};
+    private Stream[] streams = NO_STREAMS;
 
     // The lease, as initiator
     LeaseState leaseState = LeaseState.IDLE;
@@ -341,6 +349,55 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
             }
         }
         return false;
+    }
+
+    /** What waits to be sent, in KiB, capped; 0 for nothing. */
+    long demandKib() {
+        long bytes = 0;
+        boolean any = false;
+        for (Stream stream : streams()) {
+            any |= stream.hasUnsent();
+            bytes += stream.unsentBytes(MAX_DEMAND_BYTES);
+        }
+        //= MR-3.8-1
+        long kib = (Math.min(bytes, MAX_DEMAND_BYTES) + 1023) >> 10;
+        return any ? Math.max(1, kib) : 0;
+    }
+
+    /** Every stream with work gets its turn again. */
+    void readyAll() {
+        for (Stream stream : streams()) {
+            if (stream.hasUnsent()) {
+                readyStreams.add(stream);
+            }
+        }
+    }
+
+    /** True when a message of any stream was begun and is not fully sent. */
+    boolean isMidMessage() {
+        for (Stream stream : streams()) {
+            if (stream.isMidMessage()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** True when what is in doubt may be done twice: WRITEs that no application was told of. */
+    boolean isRepeatable() {
+        for (Stream stream : streams()) {
+            if (!stream.isRepeatable()) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Whatever of a lost lease is not acknowledged is sent again under the next one. */
+    void restart() {
+        for (Stream stream : streams()) {
+            stream.restart();
+        }
     }
 
     /** True when the message that rode in this request of the peer was executed. */

@@ -36,23 +36,21 @@ public final class Peers {
         public CompletionQueue done;
         public MemoryRegion region;
         public final List<WorkCompletion> completions = new ArrayList<>();
+        private final ProtectionDomain domain;
         private int posted;
         private long bytes;
 
         private Client(int number, DeviceLimits limits) {
             this.number = number;
             node = lab.add(limits);
-            region =
-                    node.device
-                            .allocProtectionDomain()
-                            .register(Arena.ofAuto().allocate(partBytes, 8), 0);
+            domain = node.device.allocProtectionDomain();
+            region = domain.register(Arena.ofAuto().allocate(partBytes, 8), 0);
             region.segment().fill((byte) (number + 1));
             dial();
         }
 
         /** A new connection to the server. */
         public void dial() {
-            ProtectionDomain domain = node.device.allocProtectionDomain();
             done = node.device.createCompletionQueue(2 * depth);
             connection = node.device.connect(server.address, SERVICE, new byte[0]);
             qp = connection.createQueuePair(domain, done, done, depth, depth);

@@ -3,6 +3,8 @@ package dev.metaroce.transport;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.metaroce.event.CounterId;
+import dev.metaroce.memory.Access;
+import dev.metaroce.memory.MemoryRegion;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.testing.Lab;
 import dev.metaroce.testing.Occupant;
@@ -10,6 +12,7 @@ import dev.metaroce.testing.Pair;
 import dev.metaroce.testing.Peers;
 import dev.metaroce.testing.Profiles;
 import dev.metaroce.testing.RawPacket;
+import dev.metaroce.verbs.SendRequest;
 import dev.metaroce.wire.ControlMessage;
 import dev.metaroce.wire.ControlOpcode;
 import dev.metaroce.wire.Profile;
@@ -19,6 +22,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
+import java.lang.foreign.Arena;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -158,6 +162,20 @@ class EarlyTest {
                 .containsExactly(22, 0, 44, 0);
         assertThat(same(pair, 0, 128)).isTrue();
         assertThat(same(pair, 4096 + 64, 128)).isTrue();
+    }
+
+    @Test
+    void aSendThatEndsAKeyRides() {
+        Pair pair = idle();
+        MemoryRegion key = pair.serverEnd.domain.register(Arena.ofAuto().allocate(64), Access.ALL);
+        pair.receive(0, 1, 0, 64);
+        SendRequest request = new SendRequest().local(pair.clientEnd.region, 0, 64);
+        Pair.must(1, pair.clientEnd.qp().post(request.sendWithInvalidate(key.rkey())));
+        pair.expectSends(1, SECOND);
+        pair.expectReceives(1, SECOND);
+        assertThat(accepted(pair)).isEqualTo(1);
+        assertThat(key.isRevoked()).isTrue();
+        assertThat(same(pair, 0, 64)).isTrue();
     }
 
     static boolean same(Pair pair, long offset, long length) {

@@ -106,10 +106,10 @@ class WrongUseTest {
         for (int depth : new int[] {Integer.MIN_VALUE, -1, 0, 32_769, Integer.MAX_VALUE}) {
             refused(
                     () -> connection.createQueuePair(domain, queue, queue, depth, 1),
-                    "depth " + depth + " is not in 1..32768");
+                    "sendDepth " + depth + " is not in 1..32768");
             refused(
                     () -> connection.createQueuePair(domain, queue, queue, 1, depth),
-                    "depth " + depth + " is not in 1..32768");
+                    "receiveDepth " + depth + " is not in 1..32768");
         }
         refused(
                 () -> connection.createQueuePair(domain, queue, queue, 10, 10),

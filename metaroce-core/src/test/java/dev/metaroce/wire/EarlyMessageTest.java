@@ -95,9 +95,13 @@ class EarlyMessageTest {
             // Version and type.
             assertByte(WRITE, AT, code, code == 0x11);
         }
-        for (Opcode opcode : Opcode.values()) {
-            assertThat(opcode.ridesInRequest()).isEqualTo(opcode != Opcode.SKIP);
-        }
+        assertThat(Arrays.stream(Opcode.values()).filter(Opcode::ridesInRequest))
+                .containsExactly(
+                        Opcode.WRITE,
+                        Opcode.WRITE_IMM,
+                        Opcode.SEND,
+                        Opcode.SEND_IMM,
+                        Opcode.SEND_INV);
         // MSN, offset, length, slot, receive.
         for (int at : new int[] {16, 19, 20, 23, 24, 28, 29, 32, 35}) {
             assertByte(SEND_IMM, AT + at, 1, false);
