@@ -223,10 +223,10 @@ public final class MetaRoceProtocol {
             return 0;
         }
         int sent = requester.pollTransmit(nowNs, c, batch, CONNECTION_BUDGET);
-        Stream faulted = c.faultedStream;
+        Stream faulted = c.faultedStream();
         if (faulted != null) {
-            c.faultedStream = null;
-            completer.fail(c, faulted, c.faultedSeq, c.faultedStatus);
+            c.wish().faultedStream = null;
+            completer.fail(c, faulted, c.wish().faultedSeq, c.wish().faultedStatus);
             client.afterProgress(nowNs, c);
         }
         if (sent > 0) {

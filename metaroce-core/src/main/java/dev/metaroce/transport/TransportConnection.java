@@ -83,15 +83,6 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
     /** Until we answered the peer that asks for this connection. */
     @Nullable Offer offer;
 
-    /** How long connecting may take in all, in nanoseconds; 0 for as long as the peer answers. */
-    long connectNs;
-
-    /** When that is over. */
-    long connectEndNs;
-
-    /** The reasons why a context was denied so far, a bit for each code. */
-    int denials;
-
     /** Why the system did not send to the peer; empty when it did. */
     String unsent = "";
 
@@ -107,46 +98,20 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
 
     // The lease, as initiator
     LeaseState leaseState = LeaseState.IDLE;
+    private @Nullable LeaseWish wish;
     @Nullable TxLease lease;
     int leaseNumber;
     long nonce;
-    int attempts;
-
-    /** What a crowded target wants to see again; 0 for nothing. */
-    long cookie;
-
-    /** When the present request was sent last. */
-    long askedNs;
-
-    /** Since when a lease is wanted and refused; a place in line is no refusal. */
-    long wantedNs;
-
-    /** From the latest copy of the present request to its first answer; 0 before that. */
-    long answeredNs;
-
-    long retryNs;
     long heardNs;
-    long idleSinceNs;
     boolean reclaimed;
 
     /** In the line of those that want to READ. */
     boolean awaitsPulls;
 
-    /** The stream whose oldest message rides in the present request; null for none. */
-    @Nullable Stream earlyStream;
-
-    /** That message. */
-    long earlySeq;
-
     private volatile int lastMtu;
     private volatile int lastPaths;
     private volatile @Nullable Profile lastProfile;
     private volatile int cid = -1;
-
-    // A request whose local memory was gone when its packet was made
-    @Nullable Stream faultedStream;
-    long faultedSeq;
-    WcStatus faultedStatus = WcStatus.SUCCESS;
 
     /** Why the connection is to be failed at the next turn; empty for no reason. */
     String pendingFailure = "";
@@ -164,9 +129,6 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
     /** How often that request was repeated: its answers may be lost. */
     int rxRepeats;
 
-    /** Streams that may have packets. */
-    final ReadyList<Stream> readyStreams = new ReadyList<>();
-
     TransportConnection(long connectionId, boolean dialer, NetAddress peer, long serviceId) {
         this.connectionId = connectionId;
         this.dialer = dialer;
@@ -174,17 +136,22 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
         this.serviceId = serviceId;
     }
 
+    /** Private data, as received; all empty ones are one. */
+    static byte[] data(byte[] from, int length) {
+        return length == 0 ? NO_DATA : Arrays.copyOf(from, length);
+    }
+
     /** A connection of ours, not yet known to any table. */
     public static TransportConnection dialed(
             long connectionId, NetAddress peer, long serviceId, byte[] privateData) {
         TransportConnection made = new TransportConnection(connectionId, true, peer, serviceId);
-        made.privateData = privateData;
+        made.privateData = data(privateData, privateData.length);
         return made;
     }
 
     /** Before it is dialled: how long connecting may take, in nanoseconds. */
     public void connectWithin(long ns) {
-        connectNs = ns;
+        wish().connectNs = ns;
     }
 
     /** Any thread: what stands for the connection in the application; null before it is set. */
@@ -256,27 +223,45 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
         cid = newCid;
     }
 
+    /** What is kept while a lease is wanted or held, from the first use on until {@link #rest}. */
+    LeaseWish wish() {
+        LeaseWish now = wish;
+        if (now == null) {
+            now = new LeaseWish();
+            wish = now;
+        }
+        return now;
+    }
+
+    /** Neither wants a lease nor has one. */
+    void rest() {
+        LeaseWish before = wish;
+        // A stream knows whether it is in that list.
+        while (before != null && before.readyStreams.poll() != null) {}
+        wish = null;
+    }
+
     void leaseEnded() {
         cid = -1;
     }
 
     /** True when the time to connect was given and is over. */
     boolean isConnectOver(long nowNs) {
-        return isConnectLimited() && nowNs - connectEndNs >= 0;
+        return isConnectLimited() && nowNs - wish().connectEndNs >= 0;
     }
 
     /** True while connecting, when a time for that was given. */
     boolean isConnectLimited() {
-        return connectNs > 0 && !established;
+        return !established && wish().connectNs > 0;
     }
 
     /** Why it is not connected when the time for that is over. */
     String whyNotConnected() {
         StringBuilder why = new StringBuilder("not connected within ");
-        why.append(connectNs / 1_000_000).append(" ms: ");
+        why.append(wish().connectNs / 1_000_000).append(" ms: ");
         String separator = "";
         for (DenyReason reason : DenyReason.values()) {
-            if ((denials >> reason.code() & 1) != 0) {
+            if ((wish().denials >> reason.code() & 1) != 0) {
                 String text =
                         reason == DenyReason.NO_SERVICE
                                 ? "the peer has no service " + serviceId
@@ -365,11 +350,18 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
     /** The region of a posted request was closed: the stream is to fail after this turn. */
     void noteLocalFault(Stream stream, long seq, WcStatus status) {
         //= MR-4.5-7
-        if (faultedStream == null) {
-            faultedStream = stream;
-            faultedSeq = seq;
-            faultedStatus = status;
+        LeaseWish now = wish();
+        if (now.faultedStream == null) {
+            now.faultedStream = stream;
+            now.faultedSeq = seq;
+            now.faultedStatus = status;
         }
+    }
+
+    /** The stream that is to fail, or null. */
+    @Nullable Stream faultedStream() {
+        LeaseWish now = wish;
+        return now == null ? null : now.faultedStream;
     }
 
     /** True when any stream has posted work that is not fully sent. */
@@ -399,7 +391,7 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
     void readyAll() {
         for (Stream stream : streams()) {
             if (stream.hasUnsent()) {
-                readyStreams.add(stream);
+                wish().readyStreams.add(stream);
             }
         }
     }
@@ -445,12 +437,13 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
     /** Where the lease stands: one line. Engine thread only. */
     public String leaseText(long nowNs) {
         TxLease held = lease;
+        LeaseWish last = wish;
         return "%s, %s, last answer %d ms ago, attempt %d"
                 .formatted(
                         held == null ? "no lease" : "cid " + held.cid + "/" + held.epoch,
                         leaseState,
                         (nowNs - heardNs) / 1_000_000,
-                        attempts);
+                        last == null ? 0 : last.attempts);
     }
 
     /** The same with what its paths are doing, for the text of a failure. */
