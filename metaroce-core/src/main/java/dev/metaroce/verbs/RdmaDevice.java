@@ -363,7 +363,7 @@ public final class RdmaDevice implements AutoCloseable {
                         options.minRnrTimerUs(),
                         shared == null ? null : shared.receives());
         StreamSettings last = lastSettings;
-        if (wanted.equals(last)) {
+        if (last != null && wanted.equals(last)) {
             return last;
         }
         lastSettings = wanted;

@@ -117,7 +117,7 @@ class ReadOrderTest {
         faults[1] = true;
         pair.lab.expect(
                 "a time-out that halves the window",
-                () -> pair.client.count(CounterId.RTO_FIRED) >= before + 2,
+                () -> pair.client.count(CounterId.RTO_FIRED) >= before + 3,
                 SECOND);
         faults[0] = false;
         faults[1] = false;

@@ -42,9 +42,12 @@ public final class LeaseLatency {
     private final Setup setup;
     private final Simulation simulation;
 
-    private LeaseLatency(Setup setup) {
+    private LeaseLatency(Setup setup, boolean earlyData) {
         this.setup = setup;
-        DeviceLimits limits = SimConfig.limits(setup.rateBitsPerSecond());
+        DeviceLimits limits =
+                SimConfig.limits(setup.rateBitsPerSecond()).toBuilder()
+                        .earlyData(earlyData)
+                        .build();
         simulation =
                 new Simulation(
                         new SimConfig(setup.seed(), limits, FabricConfig.defaults()),
@@ -58,13 +61,17 @@ public final class LeaseLatency {
 
     /** The rows, the slowest kind first. */
     public static List<Row> measure(Setup setup) {
-        LeaseLatency hosts = new LeaseLatency(setup);
+        LeaseLatency hosts = new LeaseLatency(setup, false);
         double newUs = hosts.writeUs(0);
         double coldUs = hosts.writeUs(PAUSE_PS);
         double warmUs = hosts.writeUs(0);
+        LeaseLatency early = new LeaseLatency(setup, true);
+        early.writeUs(0);
+        double earlyUs = early.writeUs(PAUSE_PS);
         return List.of(
                 hosts.row("new connection", newUs, warmUs),
                 hosts.row("cold: no lease", coldUs, warmUs),
+                hosts.row("0-RTT: no lease", earlyUs, warmUs),
                 hosts.row("warm: a lease", warmUs, warmUs));
     }
 

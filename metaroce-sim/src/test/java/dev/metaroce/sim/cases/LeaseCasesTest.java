@@ -99,14 +99,15 @@ class LeaseCasesTest {
 
     @ParameterizedTest
     @CsvSource({"100", "400"})
-    @DisplayName("a lease that must be asked for costs one round trip")
-    void aColdWriteTakesOneRoundTripMore(long gigabits) {
+    @DisplayName("a lease that must be asked for costs one round trip, with 0-RTT none")
+    void aColdWriteTakesOneRoundTripMoreAndAnEarlyOneNone(long gigabits) {
         List<LeaseLatency.Row> rows =
                 LeaseLatency.measure(
                         new LeaseLatency.Setup(1, gigabits * Net.GIGABIT, ROUND_TRIP_PS, 64));
 
         assertThat(rows.get(0).roundTrips()).as("new connection").isCloseTo(1, within(0.05));
         assertThat(rows.get(1).roundTrips()).as("cold").isCloseTo(1, within(0.05));
-        assertThat(rows.get(2).latencyUs()).as("warm").isCloseTo(10, within(0.5));
+        assertThat(rows.get(2).roundTrips()).as("0-RTT").isCloseTo(0, within(0.05));
+        assertThat(rows.get(3).latencyUs()).as("warm").isCloseTo(10, within(0.5));
     }
 }

@@ -115,17 +115,18 @@ public final class ConnectionsCommand implements Callable<Integer>, JsonReporter
         if (out != null) {
             out.line(
                     "%s connections to %d devices in this process", Terminal.count(peers), targets);
-            row(out, "idle connection", "%d bytes of heap, both ends", found.bytesPerConnection());
+            row(
+                    out,
+                    "idle connection",
+                    "%d bytes of heap, both ends".formatted(found.bytesPerConnection()));
             row(
                     out,
                     "contexts when idle",
-                    "%d, %d at most",
-                    found.contextsIdle(),
-                    found.contextsAtMost());
-            row(out, "source contexts", "%d", found.sourceContextsIdle());
-            row(out, "set up", "%.1f us each", found.setUpUs());
-            row(out, "first use", "%.1f us, median of %d", found.firstUseUs(), writes);
-            row(out, "arrived", "%d of %d", found.works(), writes);
+                    "%d, %d at most".formatted(found.contextsIdle(), found.contextsAtMost()));
+            row(out, "source contexts", "%d".formatted(found.sourceContextsIdle()));
+            row(out, "set up", "%.1f us each".formatted(found.setUpUs()));
+            row(out, "first use", "%.1f us, median of %d".formatted(found.firstUseUs(), writes));
+            row(out, "arrived", "%d of %d".formatted(found.works(), writes));
         }
         if (found.works() != writes) {
             return to.end(document, "%d writes did not arrive".formatted(writes - found.works()));
@@ -140,8 +141,8 @@ public final class ConnectionsCommand implements Callable<Integer>, JsonReporter
         return exitCode;
     }
 
-    private static void row(Terminal out, String what, String format, Object... values) {
-        out.line("  %-20s  %s".formatted(what, format.formatted(values)));
+    private static void row(Terminal out, String what, String value) {
+        out.line("  %-20s  %s".formatted(what, value));
     }
 
     static final class Peers extends Whole {
