@@ -111,10 +111,10 @@ class LateRequestTest {
         pair.write(0, 1, 0, 4 << 20);
         pair.lab.advance(10 * MS);
         assertThat(pair.server.device.contextsInUse()).isEqualTo(1);
-        Lab.Packet late = releases.getFirst();
-        ByteBuffer.wrap(late.bytes).putShort(2, (short) token[0]);
-        RawPacket.seal(late.bytes);
-        pair.lab.inject(late);
+        byte[] late = releases.getFirst().bytes;
+        ByteBuffer.wrap(late).putShort(2, (short) token[0]);
+        pair.lab.deliverNow(pair.client.address, pair.server, RawPacket.seal(late));
+        assertThat(pair.server.device.contextsInUse()).isEqualTo(1);
         pair.expectSends(1, SECOND);
 
         assertThat(pair.mismatch()).isEqualTo(-1);
