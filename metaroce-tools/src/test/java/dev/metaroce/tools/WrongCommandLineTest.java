@@ -182,7 +182,7 @@ class WrongCommandLineTest {
                 "sim --flows no/such/file        | no/such/file          | another file",
                 "sim --json no/such/file         | no/such/file          | another file",
                 "study leases --contexts 257     | --contexts            | 1..256",
-                "study leases --policy drop      | --policy              | queue, deny",
+                "study leases --policy drop      | --policy              | queue, preempt",
                 "study leases --size 0           | --size                | 1 byte",
                 "study leases --size 1 --backlog 1G | --backlog          | 20000000 messages",
                 "study leases --csv no/such/file | no/such/file          | another file",
