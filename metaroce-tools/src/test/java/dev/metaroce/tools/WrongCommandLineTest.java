@@ -181,6 +181,16 @@ class WrongCommandLineTest {
                 "sim --seeds 2 --flows f         | --flows               | --seeds",
                 "sim --flows no/such/file        | no/such/file          | another file",
                 "sim --json no/such/file         | no/such/file          | another file",
+            })
+    void isRefusedBySimLikewise(String arguments, String names, String advises) {
+        isRefusedWithOneLine(arguments, names, advises);
+    }
+
+    @ParameterizedTest
+    @DisplayName("I01: wrong options of connections and study are refused likewise")
+    @CsvSource(
+            delimiter = '|',
+            value = {
                 "connections --peers 999         | --peers               | 1000..500000",
                 "connections --peers 1e5         | --peers               | 1000..500000",
                 "connections --targets 0         | --targets             | 1..64",
@@ -192,7 +202,7 @@ class WrongCommandLineTest {
                 "study leases --size 1 --backlog 1G | --backlog          | 20000000 messages",
                 "study leases --csv no/such/file | no/such/file          | another file",
             })
-    void isRefusedBySimLikewise(String arguments, String names, String advises) {
+    void isRefusedByStudyLikewise(String arguments, String names, String advises) {
         isRefusedWithOneLine(arguments, names, advises);
     }
 
