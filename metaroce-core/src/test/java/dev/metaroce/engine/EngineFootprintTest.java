@@ -35,7 +35,7 @@ import java.lang.management.ManagementFactory;
 class EngineFootprintTest {
     private static final int ENDPOINTS = 200;
     private static final int MESSAGE_BYTES = 64 << 10;
-    private static final int IDLE_BYTES_MAX = 15 << 9;
+    private static final int IDLE_BYTES_MAX = 7 << 10;
     private static final long SERVICE = 7;
 
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();

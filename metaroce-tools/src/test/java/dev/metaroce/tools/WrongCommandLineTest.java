@@ -187,7 +187,7 @@ class WrongCommandLineTest {
     }
 
     @ParameterizedTest
-    @DisplayName("I01: wrong options of connections and study are refused likewise")
+    @DisplayName("I01: wrong options of measurements are refused likewise")
     @CsvSource(
             delimiter = '|',
             value = {
@@ -202,7 +202,7 @@ class WrongCommandLineTest {
                 "study leases --size 1 --backlog 1G | --backlog          | 20000000 messages",
                 "study leases --csv no/such/file | no/such/file          | another file",
             })
-    void isRefusedByStudyLikewise(String arguments, String names, String advises) {
+    void isRefusedByMeasurementsLikewise(String arguments, String names, String advises) {
         isRefusedWithOneLine(arguments, names, advises);
     }
 
