@@ -286,7 +286,7 @@ public final class Engine {
             NetAddress target, long serviceId, byte[] privateData, long connectNs) {
         long id = (long) keySource.getAsInt() << 32 | (keySource.getAsInt() & 0xFFFF_FFFFL);
         TransportConnection connection =
-                TransportConnection.dialed(id, target, serviceId, privateData.clone());
+                TransportConnection.dialed(id, target, serviceId, privateData);
         connection.connectWithin(connectNs);
         command(nowNs -> protocol.dial(nowNs, connection));
         return connection;

@@ -6,7 +6,7 @@ import java.lang.invoke.VarHandle;
 /**
  * Completions from one engine thread (producer) to one polling thread (consumer). It cannot
  * overflow: every work queue has a {@link Reservation} of its depth, and a slot of it is free again
- * only when its completion was polled.
+ * only when its completion was polled. Its memory comes with the completions that waited at once.
  */
 public final class CompletionRing {
     /** What the 32 bits of a completion are. */
@@ -34,16 +34,55 @@ public final class CompletionRing {
         }
     }
 
+    private static final int FIRST_SLOTS = 256;
+
+    /** Places for completions, a power of two. */
+    private static final class Slots {
+        final int mask;
+        final long[] wrId;
+        final long[] byteLength;
+        final long[] sequence;
+        final int[] immediate;
+        final byte[] status;
+        final byte[] opcode;
+        final byte[] extra;
+        final WorkQueue[] queue;
+
+        Slots(int count) {
+            mask = count - 1;
+            wrId = new long[count];
+            byteLength = new long[count];
+            sequence = new long[count];
+            immediate = new int[count];
+            status = new byte[count];
+            opcode = new byte[count];
+            extra = new byte[count];
+            queue = new WorkQueue[count];
+        }
+
+        void copy(Slots from, long position) {
+            int at = (int) position & mask;
+            int source = (int) position & from.mask;
+            wrId[at] = from.wrId[source];
+            byteLength[at] = from.byteLength[source];
+            sequence[at] = from.sequence[source];
+            immediate[at] = from.immediate[source];
+            status[at] = from.status[source];
+            opcode[at] = from.opcode[source];
+            extra[at] = from.extra[source];
+            queue[at] = from.queue[source];
+        }
+    }
+
     private final int capacity;
-    private final int mask;
-    private final long[] wrId;
-    private final long[] byteLength;
-    private final long[] sequence;
-    private final int[] immediate;
-    private final byte[] status;
-    private final byte[] opcode;
-    private final byte[] extra;
-    private final WorkQueue[] queue;
+
+    /** Only the engine thread replaces them; what waits is in the new ones before they are seen. */
+    private volatile Slots slots;
+
+    /** The engine's own reference to them, and the latest head that it knows of. */
+    private Slots pushSlots;
+
+    private long knownHead;
     private static final WcStatus[] STATUS = WcStatus.values();
     private static final WcOpcode[] OPCODE = WcOpcode.values();
     private static final Extra[] EXTRA = Extra.values();
@@ -70,16 +109,9 @@ public final class CompletionRing {
         }
         this.capacity = capacity;
         this.alarm = alarm;
-        int slots = Integer.highestOneBit(Math.max(1, capacity - 1)) << 1;
-        mask = slots - 1;
-        wrId = new long[slots];
-        byteLength = new long[slots];
-        sequence = new long[slots];
-        immediate = new int[slots];
-        status = new byte[slots];
-        opcode = new byte[slots];
-        extra = new byte[slots];
-        queue = new WorkQueue[slots];
+        int most = Integer.highestOneBit(Math.max(1, capacity - 1)) << 1;
+        pushSlots = new Slots(Math.min(most, FIRST_SLOTS));
+        slots = pushSlots;
     }
 
     public int capacity() {
@@ -96,15 +128,16 @@ public final class CompletionRing {
             long bytes,
             int value,
             Extra what) {
-        int at = (int) tail & mask;
-        wrId[at] = id;
-        status[at] = (byte) wcStatus.ordinal();
-        opcode[at] = (byte) wcOpcode.ordinal();
-        byteLength[at] = bytes;
-        immediate[at] = value;
-        extra[at] = (byte) what.ordinal();
-        sequence[at] = sequenceOfSlot;
-        queue[at] = source;
+        Slots to = room();
+        int at = (int) tail & to.mask;
+        to.wrId[at] = id;
+        to.status[at] = (byte) wcStatus.ordinal();
+        to.opcode[at] = (byte) wcOpcode.ordinal();
+        to.byteLength[at] = bytes;
+        to.immediate[at] = value;
+        to.extra[at] = (byte) what.ordinal();
+        to.sequence[at] = sequenceOfSlot;
+        to.queue[at] = source;
         TAIL.setRelease(this, tail + 1);
         if ((boolean) WATCHED.getOpaque(this)) {
             soundIfArmed();
@@ -142,22 +175,42 @@ public final class CompletionRing {
         VarHandle.fullFence();
     }
 
+    /** The slots with room for one more: twice as many when more wait than ever did. */
+    private Slots room() {
+        Slots now = pushSlots;
+        if (tail - knownHead <= now.mask) {
+            return now;
+        }
+        knownHead = (long) HEAD.getAcquire(this);
+        if (tail - knownHead <= now.mask) {
+            return now;
+        }
+        Slots twice = new Slots(2 * (now.mask + 1));
+        for (long position = knownHead; position < tail; position++) {
+            twice.copy(now, position);
+        }
+        pushSlots = twice;
+        slots = twice;
+        return twice;
+    }
+
     /** Polling thread: fills {@code into} with the oldest completion, or returns false. */
     public boolean poll(WorkCompletion into) {
         long h = head;
         if (h == (long) TAIL.getAcquire(this)) {
             return false;
         }
-        int at = (int) h & mask;
-        WorkQueue source = queue[at];
-        into.wrId = wrId[at];
-        into.status = STATUS[status[at]];
-        into.opcode = OPCODE[opcode[at]];
-        into.byteLength = byteLength[at];
-        into.immediate = immediate[at];
-        into.extra = EXTRA[extra[at]];
+        Slots from = slots;
+        int at = (int) h & from.mask;
+        WorkQueue source = from.queue[at];
+        into.wrId = from.wrId[at];
+        into.status = STATUS[from.status[at]];
+        into.opcode = OPCODE[from.opcode[at]];
+        into.byteLength = from.byteLength[at];
+        into.immediate = from.immediate[at];
+        into.extra = EXTRA[from.extra[at]];
         into.owner = source.owner();
-        source.freeThrough(sequence[at]);
+        source.freeThrough(from.sequence[at]);
         HEAD.setRelease(this, h + 1);
         return true;
     }

@@ -60,11 +60,6 @@ public final class WorkQueue {
     /** Slots that a queue starts with whose requests come from a shared one. */
     private static final int FIRST_SLOTS = 4;
 
-    private static final long[] NO_LONGS = {};
-    private static final int[] NO_INTS = {};
-    private static final byte[] NO_BYTES = {};
-    private static final MemoryRegion[] NO_REGIONS = {};
-
     private Object owner;
     private final boolean receives;
 
@@ -80,19 +75,17 @@ public final class WorkQueue {
     private final @Nullable WorkQueue shared;
 
     private int mask;
-
-    // By slot; empty until the first request is posted
-    private long[] wrId = NO_LONGS;
-    private @Nullable MemoryRegion[] region = NO_REGIONS;
-    private long[] localOffset = NO_LONGS;
-    private long[] length = NO_LONGS;
+    private long[] wrId;
+    private @Nullable MemoryRegion[] region;
+    private long[] localOffset;
+    private long[] length;
 
     // Of a send queue only
-    private long[] remoteAddress = NO_LONGS;
-    private int[] rkey = NO_INTS;
-    private int[] immediate = NO_INTS;
-    private byte[] opcode = NO_BYTES;
-    private byte[] flags = NO_BYTES;
+    private final long[] remoteAddress;
+    private final int[] rkey;
+    private final int[] immediate;
+    private final byte[] opcode;
+    private final byte[] flags;
 
     private @Nullable MorePieces more;
 
@@ -151,22 +144,16 @@ public final class WorkQueue {
         int needed = shared == null ? depth : Math.min(depth, FIRST_SLOTS);
         int slots = needed == 1 ? 1 : Integer.highestOneBit(needed - 1) << 1;
         mask = slots - 1;
-    }
-
-    /** Room for requests; an idle queue has none. The engine looks here after the tail says so. */
-    private void makeRoom() {
-        int slots = slots();
         wrId = new long[slots];
         region = new MemoryRegion[slots];
         localOffset = new long[slots];
         length = new long[slots];
-        if (!receives) {
-            remoteAddress = new long[slots];
-            rkey = new int[slots];
-            immediate = new int[slots];
-            opcode = new byte[slots];
-            flags = new byte[slots];
-        }
+        int sends = receives ? 0 : slots;
+        remoteAddress = new long[sends];
+        rkey = new int[sends];
+        immediate = new int[sends];
+        opcode = new byte[sends];
+        flags = new byte[sends];
     }
 
     /**
@@ -250,9 +237,6 @@ public final class WorkQueue {
     }
 
     private void store(int at, WorkRequest request, int flagBits) {
-        if (wrId.length == 0) {
-            makeRoom();
-        }
         wrId[at] = request.wrId;
         int pieces = request.pieces();
         region[at] = pieces > 0 ? request.region(0) : null;
@@ -323,9 +307,7 @@ public final class WorkQueue {
      */
     void copy(long sequence, long oldest) {
         WorkQueue from = Objects.requireNonNull(shared);
-        if (wrId.length == 0) {
-            makeRoom();
-        } else if (tail - oldest == slots()) {
+        if (tail - oldest == slots()) {
             grow();
         }
         int at = index(tail);

@@ -329,7 +329,7 @@ final class Completer {
             return;
         }
         if (stream.hasUnsent()) {
-            c.readyStreams.add(stream);
+            c.wish().readyStreams.add(stream);
         }
         if (slot != DataHeader.NO_SLOT && lease.slotWanted) {
             lease.slotWanted = false;
@@ -465,7 +465,7 @@ final class Completer {
         for (int i = 0; i < lease.pathCount; i++) {
             lease.paths[i].resumeAll(stream);
         }
-        c.readyStreams.add(stream);
+        c.wish().readyStreams.add(stream);
     }
 
     /** True when the stream waits no longer for a receive. */

@@ -59,20 +59,21 @@ final class ConnectionCloser {
         device.sources.give(c);
         c.leaseState = LeaseState.DISCONNECTING;
         c.nonce = client.takeNonce();
-        c.attempts = 0;
+        c.wish().attempts = 0;
         sendDisconnect(nowNs, c);
     }
 
     private void sendDisconnect(long nowNs, TransportConnection c) {
-        c.attempts++;
+        c.wish().attempts++;
         device.send(ControlOpcode.DISCONNECT, c.peer, c, c.srcCtx, c.nonce, 0, 0, 0);
-        c.retryNs = nowNs + (LeaseClient.FIRST_RETRY_NS << Math.min(c.attempts - 1, 5));
+        c.wish().retryNs =
+                nowNs + (LeaseClient.FIRST_RETRY_NS << Math.min(c.wish().attempts - 1, 5));
         client.arm(nowNs, c);
     }
 
     /** No answer so far. */
     void onTimer(long nowNs, TransportConnection c) {
-        if (c.attempts >= LeaseClient.MAX_RELEASE_TRIES) {
+        if (c.wish().attempts >= LeaseClient.MAX_RELEASE_TRIES) {
             end(nowNs, c, ConnectionState.CLOSED, WcStatus.WR_FLUSH_ERROR);
         } else {
             sendDisconnect(nowNs, c);
@@ -150,7 +151,7 @@ final class ConnectionCloser {
         }
         // First the state, then the flush: whoever polls a flushed request can ask what it means.
         c.state(last);
-        for (Stream stream : c.streams()) {
+        for (Stream stream : c.allStreams()) {
             stream.end(firstStatus);
         }
         client.dropLease(c);

@@ -7,7 +7,6 @@ import dev.metaroce.wire.RequestFields;
 import org.jspecify.annotations.Nullable;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 
@@ -16,10 +15,8 @@ import java.util.List;
  * at once per request, never per packet. Owner: the engine thread.
  */
 final class ConnectionTable {
-    private record Key(long peerEndpointId, long connectionId, boolean dialedByUs) {}
-
     private final DeviceState device;
-    private final LinkedHashMap<Key, TransportConnection> byKey = new LinkedHashMap<>();
+    private final ConnectionKeys byKey;
     private final LinkedHashMap<Long, Acceptor> services = new LinkedHashMap<>();
 
     /** Dialled connections whose peer is not known yet, by connection id. */
@@ -34,6 +31,7 @@ final class ConnectionTable {
 
     ConnectionTable(DeviceState device) {
         this.device = device;
+        byKey = new ConnectionKeys(device.rng.fork("connections").nextLong());
     }
 
     void listen(long serviceId, Acceptor acceptor) {
@@ -49,7 +47,7 @@ final class ConnectionTable {
     }
 
     @Nullable TransportConnection find(long peerEndpointId, long connectionId, boolean dialedByUs) {
-        return byKey.get(new Key(peerEndpointId, connectionId, dialedByUs));
+        return byKey.find(peerEndpointId, connectionId, dialedByUs);
     }
 
     /** A connection of ours starts to ask; who its peer is will be known when it is granted. */
@@ -73,16 +71,14 @@ final class ConnectionTable {
         unbind(connection);
         connection.peerEndpointId = peerEndpointId;
         connection.peerIncarnation = peerIncarnation;
-        byKey.put(new Key(peerEndpointId, connection.connectionId, connection.dialer), connection);
+        byKey.put(connection);
         connection.peerEntry = byAddress.add(connection.peer, connection);
         connection.endpointEntry = byEndpoint.add(peerEndpointId, connection);
     }
 
     void unbind(TransportConnection connection) {
         dialled.remove(connection.connectionId, connection);
-        byKey.remove(
-                new Key(connection.peerEndpointId, connection.connectionId, connection.dialer),
-                connection);
+        byKey.remove(connection);
         ConnectionIndex.Entry atAddress = connection.peerEntry;
         if (atAddress != null) {
             byAddress.remove(connection.peer, atAddress);
@@ -132,7 +128,7 @@ final class ConnectionTable {
     @Nullable TransportConnection make(RequestFields request, NetAddress peer) {
         TransportConnection made =
                 new TransportConnection(request.connectionId, false, peer, request.serviceId);
-        made.peerPrivateData = Arrays.copyOf(request.privateData, request.privateLength);
+        made.peerPrivateData = TransportConnection.data(request.privateData, request.privateLength);
         if (!device.add(made)) {
             return null;
         }
@@ -182,7 +178,7 @@ final class ConnectionTable {
     /** A connection that was refused, with the queue pairs made for it. */
     void drop(TransportConnection refused) {
         refused.state(ConnectionState.CLOSED);
-        for (Stream stream : refused.streams()) {
+        for (Stream stream : refused.allStreams()) {
             stream.fail(WcStatus.WR_FLUSH_ERROR);
         }
         unbind(refused);

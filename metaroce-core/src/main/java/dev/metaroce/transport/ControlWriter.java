@@ -100,7 +100,7 @@ final class ControlWriter {
         int extra =
                 switch (opcode) {
                     case REQUEST, RELEASE, DISCONNECT ->
-                            about == null ? 0 : about.attempts - OWN_PORT_TRIES;
+                            about == null ? 0 : about.wish().attempts - OWN_PORT_TRIES;
                     case GRANT, QUEUED -> about == null ? 0 : about.rxRepeats;
                     case RECLAIM, KEEPALIVE -> ++asked % ASKS_PER_DETOUR == 0 ? asked : 0;
                     case DENY, RELEASE_ACK, KEEPALIVE_ACK, RESET, DISCONNECT_ACK -> 0;

@@ -12,8 +12,7 @@ package dev.metaroce.transport;
  * @param maxReads READ and atomic packets of a lease that may wait for their replies, 1..1024
  * @param maxWaiters requests in the waiting line, 1..65,536
  * @param maxWaitersPerPeer the same for one peer endpoint
- * @param maxConnections connections of this device in all, 1..16,777,216; about 1 KiB each when
- *     idle
+ * @param maxConnections connections of this device in all, 1..16,777,216; half a KiB each when idle
  * @param profiles bit 1 = S, bit 2 = M: what this device offers and accepts
  * @param policy what happens when no CID is free
  * @param receiveWindowBytes bytes all senders together may have on the way to this device's socket

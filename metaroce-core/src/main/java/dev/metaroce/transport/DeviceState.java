@@ -207,6 +207,7 @@ public final class DeviceState {
     void remove(TransportConnection connection) {
         timers.cancel(timer(connection.index, CONNECTION_TIMER));
         sources.takeBack(connection);
+        connection.rest();
         connections[connection.index] = null;
         freePlaces.add(connection.index);
         connectionCount--;

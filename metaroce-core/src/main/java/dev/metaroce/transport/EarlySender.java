@@ -31,7 +31,7 @@ final class EarlySender {
 
     /** Chooses what rides in the REQUEST that is about to be sent for the first time. */
     void choose(TransportConnection c) {
-        c.earlyStream = null;
+        c.wish().earlyStream = null;
         //= MR-3.7-1
         if (!device.limits.earlyData() || !c.established) {
             return;
@@ -41,8 +41,8 @@ final class EarlySender {
             if (stream.hasUnsent() && stream.sendOffset() == 0) {
                 long seq = stream.sendSeq();
                 if (stream.opcode(seq).ridesInRequest() && fits(c, stream, seq)) {
-                    c.earlyStream = stream;
-                    c.earlySeq = seq;
+                    c.wish().earlyStream = stream;
+                    c.wish().earlySeq = seq;
                     return;
                 }
             }
@@ -66,13 +66,15 @@ final class EarlySender {
     /** The stream whose message rides in the next copy of the REQUEST, or null. */
     private static @Nullable Stream riding(TransportConnection c) {
         //= MR-3.7-5
-        return c.leaseState == LeaseState.REQUESTED && c.attempts <= COPIES ? unsent(c) : null;
+        return c.leaseState == LeaseState.REQUESTED && c.wish().attempts <= COPIES
+                ? unsent(c)
+                : null;
     }
 
     /** The stream whose message rode, when that is still to be sent; else null. */
     private static @Nullable Stream unsent(TransportConnection c) {
-        Stream stream = c.earlyStream;
-        return stream != null && stream.hasUnsent() && stream.sendSeq() == c.earlySeq
+        Stream stream = c.wish().earlyStream;
+        return stream != null && stream.hasUnsent() && stream.sendSeq() == c.wish().earlySeq
                 ? stream
                 : null;
     }
@@ -82,7 +84,8 @@ final class EarlySender {
         Stream stream = riding(c);
         return stream == null
                 ? 0
-                : header(stream, c.earlySeq) + (int) stream.sendQueue().length(c.earlySeq);
+                : header(stream, c.wish().earlySeq)
+                        + (int) stream.sendQueue().length(c.wish().earlySeq);
     }
 
     /** Writes a whole REQUEST with its message; {@link #bytes} is not 0. */
@@ -92,7 +95,7 @@ final class EarlySender {
             return;
         }
         PacketMemory m = batch.memory();
-        long seq = c.earlySeq;
+        long seq = c.wish().earlySeq;
         Opcode opcode = stream.opcode(seq);
         boolean imm = opcode.carriesImmediate();
         long length = stream.sendQueue().length(seq);
@@ -105,7 +108,7 @@ final class EarlySender {
         Requester.encodeTarget(m, image, opcode, stream, seq, 0, 0, imm);
         int header = EarlyMessage.AT + DataHeader.headerBytes(opcode, imm);
         if (!Requester.putPayload(batch, at, header, stream, seq, 0, (int) length)) {
-            c.earlyStream = null;
+            c.wish().earlyStream = null;
             device.ready.add(c);
         }
         device.counters.increment(CounterId.EARLY_SENT);
@@ -114,7 +117,7 @@ final class EarlySender {
     /** The present REQUEST was answered; what rode in it is finished when it was executed. */
     void onAnswer(TransportConnection c, boolean executed) {
         Stream stream = unsent(c);
-        c.earlyStream = null;
+        c.wish().earlyStream = null;
         if (executed && stream != null) {
             //= MR-3.7-10
             stream.finishEarly(c.leaseNumber);

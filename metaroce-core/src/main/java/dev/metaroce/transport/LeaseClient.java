@@ -72,7 +72,7 @@ final class LeaseClient {
     /** Application: a new connection. Its index is already set. */
     void dial(long nowNs, TransportConnection c) {
         connections.dial(c);
-        c.connectEndNs = nowNs + c.connectNs;
+        c.wish().connectEndNs = nowNs + c.wish().connectNs;
         request(nowNs, c);
     }
 
@@ -91,7 +91,7 @@ final class LeaseClient {
             stream.fail(WcStatus.WR_FLUSH_ERROR);
             return;
         }
-        c.readyStreams.add(stream);
+        c.wish().readyStreams.add(stream);
         //= MR-3.9-2
         if (c.offer != null) {
             return;
@@ -123,36 +123,38 @@ final class LeaseClient {
 
     private void request(long nowNs, TransportConnection c) {
         if (c.leaseState != LeaseState.WAITING) {
-            c.wantedNs = nowNs;
+            c.wish().wantedNs = nowNs;
             early.choose(c);
         }
         if (!device.sources.give(c)) {
             //= MR-1.2-7
             c.leaseState = LeaseState.WAITING;
-            c.retryNs = nowNs + NO_SOURCE_NS;
+            c.wish().retryNs = nowNs + NO_SOURCE_NS;
             arm(nowNs, c);
             return;
         }
-        c.answeredNs = 0;
+        c.wish().answeredNs = 0;
         c.nonce = takeNonce();
-        c.attempts = 0;
+        c.wish().attempts = 0;
         c.heardNs = nowNs;
         c.leaseState = LeaseState.REQUESTED;
         sendRequest(nowNs, c);
     }
 
     private void sendRequest(long nowNs, TransportConnection c) {
-        c.attempts++;
-        c.askedNs = nowNs;
+        c.wish().attempts++;
+        c.wish().askedNs = nowNs;
         device.counters.increment(CounterId.REQUESTS_SENT);
-        device.event(nowNs, EventId.LEASE_REQUESTED, c.index, c.nonce, c.attempts);
+        device.event(nowNs, EventId.LEASE_REQUESTED, c.index, c.nonce, c.wish().attempts);
         device.send(ControlOpcode.REQUEST, c.peer, c, 0, c.nonce, 0, 0, 0);
         //= MR-3.4-5
         long waitNs =
                 c.leaseState == LeaseState.QUEUED
                         ? QUEUED_ASK_NS
-                        : Math.min(MAX_RETRY_NS, FIRST_RETRY_NS << Math.min(c.attempts - 1, 10));
-        c.retryNs = nowNs + waitNs + device.rng.nextInt(1 + (int) (waitNs / 8));
+                        : Math.min(
+                                MAX_RETRY_NS,
+                                FIRST_RETRY_NS << Math.min(c.wish().attempts - 1, 10));
+        c.wish().retryNs = nowNs + waitNs + device.rng.nextInt(1 + (int) (waitNs / 8));
         arm(nowNs, c);
     }
 
@@ -174,8 +176,8 @@ final class LeaseClient {
         request.flags =
                 (first ? RequestFields.FLAG_CONNECT : 0)
                         | (c.dialer ? 0 : RequestFields.FLAG_ACCEPTOR);
-        request.cookie = c.cookie;
-        byte[] data = c.dialer ? c.privateData : new byte[0];
+        request.cookie = c.wish().cookie;
+        byte[] data = c.dialer ? c.privateData : TransportConnection.NO_DATA;
         request.privateLength = data.length;
         System.arraycopy(data, 0, request.privateData, 0, data.length);
     }
@@ -236,9 +238,9 @@ final class LeaseClient {
         noteAnswer(nowNs, c);
         //= MR-5.1-3
         for (int i = 0; i < lease.pathCount; i++) {
-            lease.states[i].rtt().guess(c.answeredNs);
+            lease.states[i].rtt().guess(c.wish().answeredNs);
         }
-        lease.onRoundTrip(Math.max(1, c.answeredNs));
+        lease.onRoundTrip(Math.max(1, c.wish().answeredNs));
         c.lease = lease;
         lease.number = ++c.leaseNumber;
         c.leaseState = LeaseState.OPEN;
@@ -254,8 +256,8 @@ final class LeaseClient {
         c.leased(grant.cid, mtu, grant.paths, profile);
         if (!c.established) {
             c.established = true;
-            c.cookie = 0;
-            c.peerPrivateData = Arrays.copyOf(grant.privateData, grant.privateLength);
+            c.wish().cookie = 0;
+            c.peerPrivateData = TransportConnection.data(grant.privateData, grant.privateLength);
             connections.bind(c, grant.endpointId, grant.incarnation);
             if (c.state() == ConnectionState.CONNECTING) {
                 c.state(ConnectionState.OPEN);
@@ -273,8 +275,8 @@ final class LeaseClient {
      * be seconds.
      */
     private static void noteAnswer(long nowNs, TransportConnection c) {
-        if (c.answeredNs == 0) {
-            c.answeredNs = Math.max(1, nowNs - c.askedNs);
+        if (c.wish().answeredNs == 0) {
+            c.wish().answeredNs = Math.max(1, nowNs - c.wish().askedNs);
         }
     }
 
@@ -305,9 +307,9 @@ final class LeaseClient {
             c.leaseState = LeaseState.QUEUED;
             early.onAnswer(c, false);
             c.heardNs = nowNs;
-            c.wantedNs = nowNs;
+            c.wish().wantedNs = nowNs;
             noteAnswer(nowNs, c);
-            c.retryNs = nowNs + QUEUED_ASK_NS;
+            c.wish().retryNs = nowNs + QUEUED_ASK_NS;
             device.event(
                     nowNs,
                     EventId.LEASE_QUEUED,
@@ -327,7 +329,7 @@ final class LeaseClient {
         early.onAnswer(c, ControlMessage.denyEarlyDone(m, at));
         long retryUs = Math.min(ControlMessage.denyRetryAfterUs(m, at), MAX_DENY_US);
         device.event(nowNs, EventId.LEASE_DENIED, c.index, reason.code(), retryUs);
-        c.denials |= 1 << reason.code();
+        c.wish().denials |= 1 << reason.code();
         //= MR-3.4-12
         switch (reason) {
             case COOKIE -> askWithCookie(nowNs, c, ControlMessage.denyCookie(m, at));
@@ -363,8 +365,8 @@ final class LeaseClient {
 
     /** The target is crowded and wants to see that we read what it sends to our address. */
     private void askWithCookie(long nowNs, TransportConnection c, long cookie) {
-        boolean first = c.cookie == 0;
-        c.cookie = cookie;
+        boolean first = c.wish().cookie == 0;
+        c.wish().cookie = cookie;
         if (first) {
             // Refused as with any other reason: the time of being denied goes on.
             c.leaseState = LeaseState.WAITING;
@@ -381,12 +383,12 @@ final class LeaseClient {
             finish(nowNs, c);
             return;
         }
-        if (!c.isConnectLimited() && nowNs - c.wantedNs >= limits.giveUpNs()) {
+        if (!c.isConnectLimited() && nowNs - c.wish().wantedNs >= limits.giveUpNs()) {
             closer.fail(nowNs, c, "the peer denied a context for too long: " + reason);
             return;
         }
         c.leaseState = LeaseState.WAITING;
-        c.retryNs = nowNs + Math.max(waitNs, 1_000_000);
+        c.wish().retryNs = nowNs + Math.max(waitNs, 1_000_000);
         arm(nowNs, c);
     }
 
@@ -423,7 +425,7 @@ final class LeaseClient {
                 return;
             }
             if (c.leaseState == LeaseState.OPEN && !c.hasUnsent()) {
-                c.idleSinceNs = nowNs;
+                c.wish().idleSinceNs = nowNs;
                 boolean crowded = lease.poolLoad >= FULL_POOL_LOAD;
                 //= MR-3.3-9
                 if (crowded || c.state() == ConnectionState.CLOSING) {
@@ -503,7 +505,7 @@ final class LeaseClient {
 
     private void release(long nowNs, TransportConnection c) {
         c.leaseState = LeaseState.RELEASING;
-        c.attempts = 0;
+        c.wish().attempts = 0;
         sendRelease(nowNs, c);
     }
 
@@ -512,10 +514,10 @@ final class LeaseClient {
         if (lease == null) {
             return;
         }
-        c.attempts++;
+        c.wish().attempts++;
         //= MR-2.6-2, MR-3.3-2
         device.send(ControlOpcode.RELEASE, c.peer, c, c.srcCtx, c.nonce, lease.token, 0, 0);
-        c.retryNs = nowNs + (FIRST_RETRY_NS << Math.min(c.attempts - 1, 5));
+        c.wish().retryNs = nowNs + (FIRST_RETRY_NS << Math.min(c.wish().attempts - 1, 5));
         arm(nowNs, c);
     }
 
@@ -549,6 +551,7 @@ final class LeaseClient {
             closer.disconnect(nowNs, c);
         } else {
             device.sources.takeBack(c);
+            c.rest();
             device.timers.cancel(DeviceState.timer(c.index, DeviceState.CONNECTION_TIMER));
         }
     }
@@ -609,8 +612,9 @@ final class LeaseClient {
         switch (c.leaseState) {
             case IDLE -> connections.armIdle(c);
             case REQUESTED, QUEUED, WAITING, RELEASING, DISCONNECTING -> {
-                boolean endsFirst = c.isConnectLimited() && c.connectEndNs - c.retryNs < 0;
-                device.timers.set(timer, endsFirst ? c.connectEndNs : c.retryNs);
+                boolean endsFirst =
+                        c.isConnectLimited() && c.wish().connectEndNs - c.wish().retryNs < 0;
+                device.timers.set(timer, endsFirst ? c.wish().connectEndNs : c.wish().retryNs);
             }
             case OPEN, DRAINING -> {
                 if (lease != null) {
@@ -642,7 +646,7 @@ final class LeaseClient {
             }
             case WAITING -> request(nowNs, c);
             case RELEASING -> {
-                if (c.attempts >= MAX_RELEASE_TRIES) {
+                if (c.wish().attempts >= MAX_RELEASE_TRIES) {
                     released(nowNs, c);
                 } else {
                     sendRelease(nowNs, c);
@@ -669,7 +673,7 @@ final class LeaseClient {
         c.readyAll();
         boolean idle = lease.isAllAcked() && c.leaseState == LeaseState.OPEN && !c.hasUnsent();
         //= MR-3.3-9
-        if (idle && nowNs - c.idleSinceNs >= limits.lingerNs()) {
+        if (idle && nowNs - c.wish().idleSinceNs >= limits.lingerNs()) {
             release(nowNs, c);
             return;
         }

@@ -399,7 +399,7 @@ final class LeaseServer {
     private static void settle(Offer offer) {
         TransportConnection c = offer.connection();
         c.offer = null;
-        c.privateData = offer.privateData();
+        c.privateData = TransportConnection.data(offer.privateData(), offer.privateData().length);
         c.established = true;
         c.state(ConnectionState.OPEN);
         c.notices.raise(AsyncEventType.ESTABLISHED, c, "");
@@ -408,7 +408,7 @@ final class LeaseServer {
     private void refuse(long nowNs, Offer offer, DenyReason reason) {
         TransportConnection c = offer.connection();
         c.offer = null;
-        c.privateData = offer.privateData();
+        c.privateData = TransportConnection.data(offer.privateData(), offer.privateData().length);
         connections.drop(c);
         boolean later = reason == DenyReason.QUEUE_FULL;
         deny(nowNs, c.peer, later ? null : c, reason, later ? retries.refuse(nowNs) : 0);

@@ -2,8 +2,6 @@ package dev.metaroce.transport;
 
 import dev.metaroce.util.WindowBitmap;
 
-import org.jspecify.annotations.Nullable;
-
 /**
  * Which messages of a stream are complete in a lease: all before the oldest that is not, and some
  * of the 255 after that. Owner: the engine thread.
@@ -13,17 +11,12 @@ final class MessageWindow {
     static final int SIZE = WindowBitmap.BITS;
 
     private int oldest;
-
-    /** Null until a message is complete before an older one is. */
-    private long @Nullable [] complete;
+    private final long[] complete = new long[WindowBitmap.WORDS];
 
     /** A new lease: no message is complete. */
     void reset() {
         oldest = 0;
-        long[] bits = complete;
-        if (bits != null) {
-            WindowBitmap.clear(bits, 0);
-        }
+        WindowBitmap.clear(complete, 0);
     }
 
     /** The oldest message that is not complete: READs and atomics have their turn with it. */
@@ -39,26 +32,18 @@ final class MessageWindow {
     /** True when the message is inside the window and not complete. */
     boolean isOpen(int messageNumber) {
         int ahead = ahead(messageNumber);
-        long[] bits = complete;
         return ahead == 0
-                || (ahead > 0
-                        && ahead < SIZE
-                        && (bits == null || !WindowBitmap.get(bits, 0, ahead - 1)));
+                || (ahead > 0 && ahead < SIZE && !WindowBitmap.get(complete, 0, ahead - 1));
     }
 
     /** A message that is open is complete now; true when it was the oldest. */
     boolean complete(int messageNumber) {
         int ahead = ahead(messageNumber);
-        long[] bits = complete;
         if (ahead > 0) {
-            if (bits == null) {
-                bits = new long[WindowBitmap.WORDS];
-                complete = bits;
-            }
-            WindowBitmap.set(bits, 0, ahead - 1);
+            WindowBitmap.set(complete, 0, ahead - 1);
             return false;
         }
-        oldest += bits == null ? 1 : WindowBitmap.advance(bits, 0);
+        oldest += WindowBitmap.advance(complete, 0);
         return true;
     }
 }

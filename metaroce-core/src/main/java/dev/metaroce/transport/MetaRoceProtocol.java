@@ -223,10 +223,10 @@ public final class MetaRoceProtocol {
             return 0;
         }
         int sent = requester.pollTransmit(nowNs, c, batch, CONNECTION_BUDGET);
-        Stream faulted = c.faultedStream;
+        Stream faulted = c.faultedStream();
         if (faulted != null) {
-            c.faultedStream = null;
-            completer.fail(c, faulted, c.faultedSeq, c.faultedStatus);
+            c.wish().faultedStream = null;
+            completer.fail(c, faulted, c.wish().faultedSeq, c.wish().faultedStatus);
             client.afterProgress(nowNs, c);
         }
         if (sent > 0) {
@@ -242,6 +242,11 @@ public final class MetaRoceProtocol {
 
     public int contextsInUse() {
         return pool.inUse();
+    }
+
+    /** Connections that have a source context: they hold a lease, want one, or say goodbye. */
+    public int sourceContextsInUse() {
+        return device.sources.inUse();
     }
 
     public CidPool pool() {

@@ -46,7 +46,7 @@ final class PathTimers {
             next = Math.min(next, pauseNs);
         }
         if (quiet && !c.hasUnsent()) {
-            next = Math.min(next, c.idleSinceNs + limits.lingerNs() - nowNs);
+            next = Math.min(next, c.wish().idleSinceNs + limits.lingerNs() - nowNs);
         }
         return nowNs + next;
     }

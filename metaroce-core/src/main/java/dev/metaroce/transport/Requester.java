@@ -216,10 +216,10 @@ final class Requester {
         boolean newMessages = c.leaseState == LeaseState.OPEN;
         if (turnPackets >= STREAM_TURN_PACKETS) {
             turnPackets = 0;
-            c.readyStreams.rotate();
+            c.wish().readyStreams.rotate();
         }
         while (true) {
-            Stream stream = c.readyStreams.first();
+            Stream stream = c.wish().readyStreams.first();
             if (stream == null) {
                 return null;
             }
@@ -230,7 +230,7 @@ final class Requester {
             } else if (stream.hasUnsent() && !lease.messages.hasRoom()) {
                 lease.slotWanted = true;
             }
-            c.readyStreams.poll();
+            c.wish().readyStreams.poll();
         }
     }
 

@@ -27,8 +27,6 @@ public final class Stream extends ReadyList.Item<Stream> {
     private static final byte OPEN = 0;
     private static final byte SENT = 1;
     private static final byte DONE = 2;
-    private static final int[] NO_INTS = {};
-    private static final byte[] NO_BYTES = {};
     private static final VarHandle ERROR;
 
     static {
@@ -39,7 +37,7 @@ public final class Stream extends ReadyList.Item<Stream> {
         }
     }
 
-    private final int id;
+    private final StreamSlot slot;
     private final TransportConnection connection;
     private final StreamSettings settings;
     private final DoorbellList.Bell bell = new DoorbellList.Bell(this);
@@ -76,10 +74,9 @@ public final class Stream extends ReadyList.Item<Stream> {
     /** READs and atomics begun and not finished. */
     private int openPulls;
 
-    // By slot of the send queue; empty until the first message is sent
-    private int[] pendingPackets = NO_INTS;
-    private int[] recvSeq = NO_INTS;
-    private byte[] progress = NO_BYTES;
+    private final int[] pendingPackets;
+    private final int[] recvSeq;
+    private final byte[] progress;
 
     /** Not before this time may the stream send again: the target had no receive posted. */
     long pausedUntilNs;
@@ -116,15 +113,14 @@ public final class Stream extends ReadyList.Item<Stream> {
     /** First of the READs and atomics that came before their turn, for {@link DeferredPulls}. */
     int deferredPulls = DeferredPulls.NONE;
 
-    /** Null until the first message that takes a receive. */
-    private @Nullable FilledReceives filled;
+    private final FilledReceives filled;
 
-    Stream(int id, TransportConnection connection, StreamSettings settings) {
-        this.id = id;
-        this.connection = connection;
-        this.settings = settings;
-        sendRing = settings.send().ring();
-        receiveRing = settings.receive().ring();
+    Stream(StreamSlot slot) {
+        this.slot = slot;
+        connection = slot.connection();
+        settings = slot.settings();
+        sendRing = slot.sendRoom().ring();
+        receiveRing = slot.receiveRoom().ring();
         int domain = settings.domain();
         sendQueue =
                 WorkQueue.sends(
@@ -135,18 +131,20 @@ public final class Stream extends ReadyList.Item<Stream> {
                         settings.maxInline(),
                         settings.signalAll());
         SharedReceives shared = settings.shared();
-        if (shared != null) {
-            shared.join();
-        }
         receiveQueue =
                 shared == null
                         ? WorkQueue.receives(
                                 this, domain, settings.receiveDepth(), settings.maxReceiveSge())
                         : shared.taker(this);
+        int slots = sendQueue.slots();
+        pendingPackets = new int[slots];
+        recvSeq = new int[slots];
+        progress = new byte[slots];
+        filled = new FilledReceives(receiveQueue);
     }
 
     public int id() {
-        return id;
+        return slot.id();
     }
 
     public DoorbellList.Bell bell() {
@@ -189,7 +187,7 @@ public final class Stream extends ReadyList.Item<Stream> {
         return settings.domain();
     }
 
-    public StreamSettings settings() {
+    StreamSettings settings() {
         return settings;
     }
 
@@ -228,12 +226,6 @@ public final class Stream extends ReadyList.Item<Stream> {
             nextMsn = 0;
             sent.reset();
             nextRecvSeq = 0;
-        }
-        if (progress.length == 0) {
-            int slots = sendQueue.slots();
-            pendingPackets = new int[slots];
-            recvSeq = new int[slots];
-            progress = new byte[slots];
         }
     }
 
@@ -406,11 +398,8 @@ public final class Stream extends ReadyList.Item<Stream> {
             return;
         }
         notReadyCount = 0;
-        boolean arrived =
-                sendOffset > 0
-                        && sendSeq == headSeq
-                        && pendingPackets[sendQueue.index(headSeq)] == 0;
-        if (arrived) {
+        boolean arrived = sendSeq == headSeq && pendingPackets[sendQueue.index(headSeq)] == 0;
+        if (sendOffset > 0 && arrived) {
             // What was sent of it before this message is known to be there.
             cutFrom(messageStart);
             openPulls = messageStart > 0 && opcode(sendSeq).isPull() ? 1 : 0;
@@ -538,20 +527,20 @@ public final class Stream extends ReadyList.Item<Stream> {
         // Whoever posted before it could see the error is seen here, and the other way round.
         VarHandle.fullFence();
         cutFrom(0);
-        if (settings.send().resume()) {
+        if (slot.sendRoom().resume()) {
             for (long tail = sendQueue.tail(); headSeq < tail; headSeq++) {
                 complete(headSeq, status);
                 status = WcStatus.WR_FLUSH_ERROR;
             }
         }
         sendSeq = headSeq;
-        if (settings.receive().resume()) {
+        if (slot.receiveRoom().resume()) {
             flushReceives(NONE);
         }
         if (ended) {
-            settings.send().end();
+            slot.sendRoom().end();
             if (settings.shared() == null) {
-                settings.receive().end();
+                slot.receiveRoom().end();
             }
         }
         if (isNew) {
@@ -609,17 +598,12 @@ public final class Stream extends ReadyList.Item<Stream> {
     private void takeThrough(long seq, SharedReceives shared) {
         //= MR-4.9-10
         while (receiveQueue.tail() <= seq && shared.take(receiveQueue, rxHead)) {
-            filled().followGrowth(rxHead);
+            filled.followGrowth(rxHead);
         }
     }
 
     FilledReceives filled() {
-        FilledReceives there = filled;
-        if (there == null) {
-            there = new FilledReceives(receiveQueue);
-            filled = there;
-        }
-        return there;
+        return filled;
     }
 
     /**
@@ -630,10 +614,9 @@ public final class Stream extends ReadyList.Item<Stream> {
         if (!received.complete(messageNumber)) {
             return false;
         }
-        FilledReceives there = filled;
         long tail = receiveQueue.tail();
-        while (there != null && rxHead < tail && there.isReportable(rxHead, received.oldest())) {
-            there.report(rxHead, receiveRing);
+        while (rxHead < tail && filled.isReportable(rxHead, received.oldest())) {
+            filled.report(rxHead, receiveRing);
             rxHead++;
         }
         return endIfSpoilt();

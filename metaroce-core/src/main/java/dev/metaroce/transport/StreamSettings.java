@@ -1,16 +1,13 @@
 package dev.metaroce.transport;
 
-import dev.metaroce.ring.Reservation;
 import dev.metaroce.ring.SharedReceives;
 
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a stream is made with; ranges are those of {@code QueuePairOptions}.
+ * What streams are made with, many of them alike; ranges are those of {@code QueuePairOptions}.
  *
  * @param domain id of the protection domain
- * @param send room for the completions of sends
- * @param receive room for the completions of receives
  * @param sendDepth work requests outstanding in the send queue
  * @param receiveDepth work requests outstanding in the receive queue
  * @param maxSendSge pieces of memory of a send
@@ -23,8 +20,6 @@ import org.jspecify.annotations.Nullable;
  */
 public record StreamSettings(
         int domain,
-        Reservation send,
-        Reservation receive,
         int sendDepth,
         int receiveDepth,
         int maxSendSge,

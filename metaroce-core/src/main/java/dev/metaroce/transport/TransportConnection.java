@@ -1,5 +1,6 @@
 package dev.metaroce.transport;
 
+import dev.metaroce.ring.Reservation;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.wire.DenyReason;
 import dev.metaroce.wire.NetAddress;
@@ -22,6 +23,7 @@ import java.util.HexFormat;
 public final class TransportConnection extends ReadyList.Item<TransportConnection> {
     private static final VarHandle STATE;
     private static final VarHandle STREAMS;
+    private static final VarHandle SLOTS;
     private static final VarHandle HANDLE;
 
     static {
@@ -30,6 +32,7 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
             STATE = lookup.findVarHandle(TransportConnection.class, "state", ConnectionState.class);
             HANDLE = lookup.findVarHandle(TransportConnection.class, "handle", Object.class);
             STREAMS = lookup.findVarHandle(TransportConnection.class, "streams", Stream[].class);
+            SLOTS = lookup.findVarHandle(TransportConnection.class, "slots", StreamSlot[].class);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }
@@ -39,6 +42,7 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
 
     static final byte[] NO_DATA = {};
     private static final Stream[] NO_STREAMS = {};
+    private static final StreamSlot[] NO_SLOTS = {};
 
     final long connectionId;
     final boolean dialer;
@@ -79,15 +83,6 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
     /** Until we answered the peer that asks for this connection. */
     @Nullable Offer offer;
 
-    /** How long connecting may take in all, in nanoseconds; 0 for as long as the peer answers. */
-    long connectNs;
-
-    /** When that is over. */
-    long connectEndNs;
-
-    /** The reasons why a context was denied so far, a bit for each code. */
-    int denials;
-
     /** Why the system did not send to the peer; empty when it did. */
     String unsent = "";
 
@@ -95,50 +90,28 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
     boolean askedInVain;
 
     private String failure = "";
+
+    /** Queue pairs by number; and the streams of those that were used. */
+    private StreamSlot[] slots = NO_SLOTS;
+
     private Stream[] streams = NO_STREAMS;
 
     // The lease, as initiator
     LeaseState leaseState = LeaseState.IDLE;
+    private @Nullable LeaseWish wish;
     @Nullable TxLease lease;
     int leaseNumber;
     long nonce;
-    int attempts;
-
-    /** What a crowded target wants to see again; 0 for nothing. */
-    long cookie;
-
-    /** When the present request was sent last. */
-    long askedNs;
-
-    /** Since when a lease is wanted and refused; a place in line is no refusal. */
-    long wantedNs;
-
-    /** From the latest copy of the present request to its first answer; 0 before that. */
-    long answeredNs;
-
-    long retryNs;
     long heardNs;
-    long idleSinceNs;
     boolean reclaimed;
 
     /** In the line of those that want to READ. */
     boolean awaitsPulls;
 
-    /** The stream whose oldest message rides in the present request; null for none. */
-    @Nullable Stream earlyStream;
-
-    /** That message. */
-    long earlySeq;
-
     private volatile int lastMtu;
     private volatile int lastPaths;
     private volatile @Nullable Profile lastProfile;
     private volatile int cid = -1;
-
-    // A request whose local memory was gone when its packet was made
-    @Nullable Stream faultedStream;
-    long faultedSeq;
-    WcStatus faultedStatus = WcStatus.SUCCESS;
 
     /** Why the connection is to be failed at the next turn; empty for no reason. */
     String pendingFailure = "";
@@ -156,9 +129,6 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
     /** How often that request was repeated: its answers may be lost. */
     int rxRepeats;
 
-    /** Streams that may have packets. */
-    final ReadyList<Stream> readyStreams = new ReadyList<>();
-
     TransportConnection(long connectionId, boolean dialer, NetAddress peer, long serviceId) {
         this.connectionId = connectionId;
         this.dialer = dialer;
@@ -166,17 +136,22 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
         this.serviceId = serviceId;
     }
 
+    /** Private data, as received; all empty ones are one. */
+    static byte[] data(byte[] from, int length) {
+        return length == 0 ? NO_DATA : Arrays.copyOf(from, length);
+    }
+
     /** A connection of ours, not yet known to any table. */
     public static TransportConnection dialed(
             long connectionId, NetAddress peer, long serviceId, byte[] privateData) {
         TransportConnection made = new TransportConnection(connectionId, true, peer, serviceId);
-        made.privateData = privateData;
+        made.privateData = data(privateData, privateData.length);
         return made;
     }
 
     /** Before it is dialled: how long connecting may take, in nanoseconds. */
     public void connectWithin(long ns) {
-        connectNs = ns;
+        wish().connectNs = ns;
     }
 
     /** Any thread: what stands for the connection in the application; null before it is set. */
@@ -248,27 +223,45 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
         cid = newCid;
     }
 
+    /** What is kept while a lease is wanted or held, from the first use on until {@link #rest}. */
+    LeaseWish wish() {
+        LeaseWish now = wish;
+        if (now == null) {
+            now = new LeaseWish();
+            wish = now;
+        }
+        return now;
+    }
+
+    /** Neither wants a lease nor has one. */
+    void rest() {
+        LeaseWish before = wish;
+        // A stream knows whether it is in that list.
+        while (before != null && before.readyStreams.poll() != null) {}
+        wish = null;
+    }
+
     void leaseEnded() {
         cid = -1;
     }
 
     /** True when the time to connect was given and is over. */
     boolean isConnectOver(long nowNs) {
-        return isConnectLimited() && nowNs - connectEndNs >= 0;
+        return isConnectLimited() && nowNs - wish().connectEndNs >= 0;
     }
 
     /** True while connecting, when a time for that was given. */
     boolean isConnectLimited() {
-        return connectNs > 0 && !established;
+        return !established && wish().connectNs > 0;
     }
 
     /** Why it is not connected when the time for that is over. */
     String whyNotConnected() {
         StringBuilder why = new StringBuilder("not connected within ");
-        why.append(connectNs / 1_000_000).append(" ms: ");
+        why.append(wish().connectNs / 1_000_000).append(" ms: ");
         String separator = "";
         for (DenyReason reason : DenyReason.values()) {
-            if ((denials >> reason.code() & 1) != 0) {
+            if ((wish().denials >> reason.code() & 1) != 0) {
                 String text =
                         reason == DenyReason.NO_SERVICE
                                 ? "the peer has no service " + serviceId
@@ -305,40 +298,70 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
         return ": \"" + new String(peerPrivateData, StandardCharsets.US_ASCII) + '"';
     }
 
-    /** Any thread: adds the stream with the next number. */
-    public Stream addStream(StreamSettings settings) {
+    /** Any thread: adds a queue pair, with the next number. */
+    public StreamSlot addSlot(
+            StreamSettings settings, Reservation sendRoom, Reservation receiveRoom) {
         while (true) {
-            Stream[] before = (Stream[]) STREAMS.getAcquire(this);
+            StreamSlot[] before = (StreamSlot[]) SLOTS.getAcquire(this);
             if (before.length == 1 << 16) {
                 throw new IllegalStateException(
                         "the connection has 65536 queue pairs: open another connection");
             }
-            Stream stream = new Stream(before.length, this, settings);
-            Stream[] after = Arrays.copyOf(before, before.length + 1);
-            after[before.length] = stream;
-            if (STREAMS.compareAndSet(this, before, after)) {
-                return stream;
+            StreamSlot slot = new StreamSlot(before.length, this, settings, sendRoom, receiveRoom);
+            StreamSlot[] after = Arrays.copyOf(before, before.length + 1);
+            after[before.length] = slot;
+            if (SLOTS.compareAndSet(this, before, after)) {
+                return slot;
             }
         }
     }
 
+    /** Any thread: a queue pair is used for the first time, perhaps by two at once. */
+    void addStream(Stream made) {
+        while (true) {
+            Stream[] before = streams();
+            if (Arrays.asList(before).contains(made)) {
+                return;
+            }
+            Stream[] after = Arrays.copyOf(before, before.length + 1);
+            after[before.length] = made;
+            if (STREAMS.compareAndSet(this, before, after)) {
+                return;
+            }
+        }
+    }
+
+    /** Of the queue pairs that were used. */
     Stream[] streams() {
         return (Stream[]) STREAMS.getAcquire(this);
     }
 
+    /** Of all queue pairs. */
+    Stream[] allStreams() {
+        StreamSlot[] all = (StreamSlot[]) SLOTS.getAcquire(this);
+        return Arrays.stream(all).map(StreamSlot::stream).toArray(Stream[]::new);
+    }
+
     @Nullable Stream stream(int id) {
-        Stream[] all = streams();
-        return id < all.length ? all[id] : null;
+        StreamSlot[] all = (StreamSlot[]) SLOTS.getAcquire(this);
+        return id < all.length ? all[id].stream() : null;
     }
 
     /** The region of a posted request was closed: the stream is to fail after this turn. */
     void noteLocalFault(Stream stream, long seq, WcStatus status) {
         //= MR-4.5-7
-        if (faultedStream == null) {
-            faultedStream = stream;
-            faultedSeq = seq;
-            faultedStatus = status;
+        LeaseWish now = wish();
+        if (now.faultedStream == null) {
+            now.faultedStream = stream;
+            now.faultedSeq = seq;
+            now.faultedStatus = status;
         }
+    }
+
+    /** The stream that is to fail, or null. */
+    @Nullable Stream faultedStream() {
+        LeaseWish now = wish;
+        return now == null ? null : now.faultedStream;
     }
 
     /** True when any stream has posted work that is not fully sent. */
@@ -368,7 +391,7 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
     void readyAll() {
         for (Stream stream : streams()) {
             if (stream.hasUnsent()) {
-                readyStreams.add(stream);
+                wish().readyStreams.add(stream);
             }
         }
     }
@@ -414,12 +437,13 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
     /** Where the lease stands: one line. Engine thread only. */
     public String leaseText(long nowNs) {
         TxLease held = lease;
+        LeaseWish last = wish;
         return "%s, %s, last answer %d ms ago, attempt %d"
                 .formatted(
                         held == null ? "no lease" : "cid " + held.cid + "/" + held.epoch,
                         leaseState,
                         (nowNs - heardNs) / 1_000_000,
-                        attempts);
+                        last == null ? 0 : last.attempts);
     }
 
     /** The same with what its paths are doing, for the text of a failure. */

@@ -11,8 +11,10 @@ import java.util.Arrays;
 public final class IntRing {
     private static final int FIRST_SLOTS = 4;
 
-    // The length is a power of two.
-    private int[] slots = new int[FIRST_SLOTS];
+    private static final int[] NONE = {};
+
+    // The length is a power of two, or 0 before the first element.
+    private int[] slots = NONE;
     private int head;
     private int size;
 
@@ -67,7 +69,7 @@ public final class IntRing {
 
     private void grow() {
         int[] old = slots;
-        slots = Arrays.copyOf(old, old.length * 2);
+        slots = Arrays.copyOf(old, Math.max(FIRST_SLOTS, old.length * 2));
         // What had wrapped around goes behind the rest.
         System.arraycopy(old, 0, slots, old.length, head);
     }

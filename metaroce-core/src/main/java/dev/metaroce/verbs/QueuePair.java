@@ -5,6 +5,7 @@ import dev.metaroce.ring.PostResult;
 import dev.metaroce.ring.Reservation;
 import dev.metaroce.ring.WorkRequest;
 import dev.metaroce.transport.Stream;
+import dev.metaroce.transport.StreamSlot;
 
 import org.jspecify.annotations.Nullable;
 
@@ -24,22 +25,22 @@ public final class QueuePair implements AutoCloseable {
     /** Longest message: 2^31 bytes. */
     public static final long MAX_MESSAGE_BYTES = WorkRequest.MAX_MESSAGE_BYTES;
 
-    private final Stream stream;
+    private final StreamSlot slot;
     private final Connection connection;
     private final RdmaDevice device;
     private @Nullable SendRequest ownSend;
     private @Nullable ReceiveRequest ownReceive;
     private boolean closed;
 
-    QueuePair(RdmaDevice device, Connection connection, Stream stream) {
+    QueuePair(RdmaDevice device, Connection connection, StreamSlot slot) {
         this.device = device;
         this.connection = connection;
-        this.stream = stream;
+        this.slot = slot;
     }
 
     /** The stream number, 0..65535, equal at both ends. */
     public int streamId() {
-        return stream.id();
+        return slot.id();
     }
 
     public Connection connection() {
@@ -48,7 +49,8 @@ public final class QueuePair implements AutoCloseable {
 
     /** True after a work request failed: everything posted is flushed with an error. */
     public boolean inError() {
-        return stream.inError();
+        Stream stream = slot.made();
+        return stream != null && stream.inError();
     }
 
     /**
@@ -56,7 +58,8 @@ public final class QueuePair implements AutoCloseable {
      * full ones; 0 when there is none of that number. For the thread that drives the engine.
      */
     public long unacknowledgedBytes(long wrId) {
-        return stream.unacknowledgedBytes(wrId);
+        Stream stream = slot.made();
+        return stream == null ? 0 : stream.unacknowledgedBytes(wrId);
     }
 
     /**
@@ -70,11 +73,12 @@ public final class QueuePair implements AutoCloseable {
      * @throws IllegalStateException when the queue pair has ended
      */
     public PostResult post(SendRequest request) {
-        requireLive(stream.settings().send());
+        requireLive(slot.sendRoom());
         if (!request.hasOperation()) {
             throw new IllegalArgumentException(
                     "send request without an operation: say write, send or another first");
         }
+        Stream stream = slot.stream();
         PostResult result = stream.sendQueue().offer(request);
         if (result == PostResult.OK) {
             device.ring(stream);
@@ -87,11 +91,12 @@ public final class QueuePair implements AutoCloseable {
      * Results and errors as for {@link #post(SendRequest)}.
      */
     public PostResult post(ReceiveRequest request) {
-        requireLive(stream.settings().receive());
-        if (stream.settings().shared() != null) {
+        requireLive(slot.receiveRoom());
+        if (slot.settings().shared() != null) {
             throw new IllegalStateException(
                     "the queue pair takes its receives from a shared queue: post them there");
         }
+        Stream stream = slot.stream();
         PostResult result = stream.receiveQueue().offer(request);
         // The engine looks for receives when messages come. A failed pair gets none any more.
         if (result == PostResult.OK && stream.missedFlush()) {
@@ -261,6 +266,7 @@ public final class QueuePair implements AutoCloseable {
     public void close() {
         if (!closed) {
             closed = true;
+            Stream stream = slot.stream();
             stream.close();
             device.ring(stream);
         }

@@ -11,10 +11,13 @@ import dev.metaroce.transport.MetaRoceProtocol;
 import dev.metaroce.transport.Offer;
 import dev.metaroce.transport.Stream;
 import dev.metaroce.transport.StreamSettings;
+import dev.metaroce.transport.StreamSlot;
 import dev.metaroce.transport.TransportConnection;
 import dev.metaroce.wire.ControlMessage;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.Profile;
+
+import org.jspecify.annotations.Nullable;
 
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -33,6 +36,9 @@ public final class RdmaDevice implements AutoCloseable {
     private final AsyncEvents events;
     private volatile boolean closed;
     private final AtomicInteger domains = new AtomicInteger();
+
+    /** Settings of the queue pair made last. */
+    private volatile @Nullable StreamSettings lastSettings;
 
     /** For drivers; applications open a device through their port. */
     public RdmaDevice(Engine engine, Driver driver) {
@@ -324,41 +330,44 @@ public final class RdmaDevice implements AutoCloseable {
         }
         CompletionQueue receiveQueue = options.receiveQueue();
         Reservation send = options.sendQueue().reserve(options.sendDepth());
-        Stream stream;
+        StreamSlot slot;
         try {
             Reservation receive =
                     shared == null
                             ? receiveQueue.reserve(options.receiveDepth())
                             : shared.roomIn(receiveQueue);
-            stream = connection.transport().addStream(settings(domain, options, send, receive));
+            StreamSettings settings = settings(domain, options);
+            slot = connection.transport().addSlot(settings, send, receive);
         } catch (RuntimeException e) {
             options.sendQueue().cancel(send);
             throw e;
         }
-        QueuePair pair = new QueuePair(this, connection, stream);
-        stream.attach(pair);
+        QueuePair pair = new QueuePair(this, connection, slot);
+        slot.attach(pair);
         return pair;
     }
 
-    private static StreamSettings settings(
-            ProtectionDomain domain,
-            QueuePairOptions options,
-            Reservation send,
-            Reservation receive) {
+    /** One object for queue pairs that are made alike one after the other. */
+    private StreamSettings settings(ProtectionDomain domain, QueuePairOptions options) {
         SharedReceiveQueue shared = options.sharedReceiveQueue();
-        return new StreamSettings(
-                domain.id(),
-                send,
-                receive,
-                options.sendDepth(),
-                options.receiveDepth(),
-                options.maxSendSge(),
-                options.maxReceiveSge(),
-                options.maxInline(),
-                options.signalAll(),
-                options.rnrRetry(),
-                options.minRnrTimerUs(),
-                shared == null ? null : shared.receives());
+        StreamSettings wanted =
+                new StreamSettings(
+                        domain.id(),
+                        options.sendDepth(),
+                        options.receiveDepth(),
+                        options.maxSendSge(),
+                        options.maxReceiveSge(),
+                        options.maxInline(),
+                        options.signalAll(),
+                        options.rnrRetry(),
+                        options.minRnrTimerUs(),
+                        shared == null ? null : shared.receives());
+        StreamSettings last = lastSettings;
+        if (last != null && wanted.equals(last)) {
+            return last;
+        }
+        lastSettings = wanted;
+        return wanted;
     }
 
     void close(TransportConnection transport) {

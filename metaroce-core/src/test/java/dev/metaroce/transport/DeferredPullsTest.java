@@ -24,8 +24,8 @@ class DeferredPullsTest {
 
     private Stream newStream() {
         Reservation room = new Reservation(new CompletionRing(16), 4);
-        return connection.addStream(
-                new StreamSettings(1, room, room, 4, 4, 1, 1, 0, false, 0, 200, null));
+        StreamSettings settings = new StreamSettings(1, 4, 4, 1, 1, 0, false, 0, 200, null);
+        return connection.addSlot(settings, room, room).stream();
     }
 
     private PullRequest read(int msn, int psn) {

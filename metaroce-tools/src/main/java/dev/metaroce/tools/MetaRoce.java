@@ -2,6 +2,7 @@ package dev.metaroce.tools;
 
 import dev.metaroce.tools.cli.ExitCode;
 import dev.metaroce.tools.cli.Failures;
+import dev.metaroce.tools.connections.ConnectionsCommand;
 import dev.metaroce.tools.demo.DemoCommand;
 import dev.metaroce.tools.demo.DemoReceiverCommand;
 import dev.metaroce.tools.example.ExampleCommand;
@@ -32,6 +33,7 @@ import picocli.CommandLine.Spec;
             SimCommand.class,
             StudyCommand.class,
             SwarmCommand.class,
+            ConnectionsCommand.class,
             ExampleCommand.class,
             DemoReceiverCommand.class
         },

@@ -181,13 +181,28 @@ class WrongCommandLineTest {
                 "sim --seeds 2 --flows f         | --flows               | --seeds",
                 "sim --flows no/such/file        | no/such/file          | another file",
                 "sim --json no/such/file         | no/such/file          | another file",
+            })
+    void isRefusedBySimLikewise(String arguments, String names, String advises) {
+        isRefusedWithOneLine(arguments, names, advises);
+    }
+
+    @ParameterizedTest
+    @DisplayName("I01: wrong options of measurements are refused likewise")
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "connections --peers 999         | --peers               | 1000..500000",
+                "connections --peers 1e5         | --peers               | 1000..500000",
+                "connections --targets 0         | --targets             | 1..64",
+                "connections --writes 0          | --writes              | 1..100000",
+                "connections --json no/such/file | no/such/file          | another file",
                 "study leases --contexts 257     | --contexts            | 1..256",
                 "study leases --policy drop      | --policy              | queue, preempt",
                 "study leases --size 0           | --size                | 1 byte",
                 "study leases --size 1 --backlog 1G | --backlog          | 20000000 messages",
                 "study leases --csv no/such/file | no/such/file          | another file",
             })
-    void isRefusedBySimLikewise(String arguments, String names, String advises) {
+    void isRefusedByMeasurementsLikewise(String arguments, String names, String advises) {
         isRefusedWithOneLine(arguments, names, advises);
     }
 

@@ -44,6 +44,10 @@ final class Tables implements AutoCloseable {
             quantities.add(new Quantity(key, title, value));
             return this;
         }
+
+        Row with(String key, String title, long count) {
+            return with(key, title, (double) count);
+        }
     }
 
     /**
