@@ -107,6 +107,7 @@ proctype Slot(byte me) {
     short i;
     do
     :: d_step { IS_FREE(me) && nempty(line) -> i = NEXT_OF_LINE; grant(me, i) } /* MR-3.5-2 */
+#if SHORT_SLOTS || defined(BUG_SHORT_FIRST)
     :: atomic {
         /* A short request comes before its turn, while slots are short: MR-3.8-3. */
         IS_FREE(me) && freeSlots == 1 && nempty(line) && MAY_OVERTAKE ->
@@ -116,6 +117,7 @@ proctype Slot(byte me) {
             overtaken[me] = 1; overtakers++
         }
     }
+#endif
     :: d_step { resting[me] -> becomeFree(me) } /* MR-3.1-7 */
     :: d_step { /* MR-3.5-1 */
         ASKS && unasked?[eval(me)] ->

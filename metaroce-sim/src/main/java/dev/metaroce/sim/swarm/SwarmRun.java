@@ -324,7 +324,7 @@ final class SwarmRun implements Application {
         expectNone(CounterId.BAD_CRC, damaged);
         expectNone(CounterId.ACCESS_REFUSED, plan.poisoned > 0 || !plan.kills.isEmpty());
         boolean trouble = !plan.kills.isEmpty() || plan.lonelyHost >= 0;
-        expectNone(CounterId.CONNECTIONS_FAILED, trouble);
+        expectNone(CounterId.CONNECTIONS_FAILED, trouble || plan.rude);
         expectNone(CounterId.EXPIRED, trouble);
         if (trouble || plan.rude || plan.poisoned > 0) {
             return;

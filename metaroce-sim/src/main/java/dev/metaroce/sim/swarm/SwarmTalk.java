@@ -284,7 +284,9 @@ final class SwarmTalk {
         if (side == null || !isAlive(party) || !side.hasFailed()) {
             return;
         }
-        if (!excused) {
+        // Who closes before the connection is established says so once, which may get lost.
+        boolean left = closing && plan.rude;
+        if (!excused && !left) {
             throw new Objection("failed: " + side.connection.failure());
         }
         stop();

@@ -209,10 +209,10 @@ public final class LeasesCommand implements Callable<Integer>, JsonReporter {
                 .with("longest_wait_us", "longest", o.longestWaitUs())
                 .with("waves", "waves", o.waves())
                 .with("jain_index", "Jain", o.jainIndex())
-                .with("hand_overs", "hand-overs", o.handOvers())
-                .with("reclaims", "reclaims", o.reclaims())
-                .with("queued", "queued", o.queued())
-                .with("denied", "denied", o.denied())
+                .with("hand_overs", "hand-overs", (double) o.handOvers())
+                .with("reclaims", "reclaims", (double) o.reclaims())
+                .with("queued", "queued", (double) o.queued())
+                .with("denied", "denied", (double) o.denied())
                 .with("starved", "starved", o.starved())
                 .with("failed", "failed", o.failed());
     }

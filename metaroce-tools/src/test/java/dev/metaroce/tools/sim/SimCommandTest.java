@@ -236,7 +236,7 @@ class SimCommandTest {
         assertThat(run.exitCode()).isEqualTo(3);
         assertThat(run.errLines()).hasSize(1);
         assertThat(run.err())
-                .contains("100,000 hosts and", "1000 times at once", "GiB before", "per endpoint")
+                .contains("100,000 hosts and", "1000 times at once", "iB before", "per endpoint")
                 .contains("METAROCE_JAVA_OPTS=-Xmx");
     }
 
