@@ -34,6 +34,7 @@ public final class RdmaDevice implements AutoCloseable {
     private final Engine engine;
     private final Driver driver;
     private final AsyncEvents events;
+    private volatile boolean eventsWanted;
     private volatile boolean closed;
     private final AtomicInteger domains = new AtomicInteger();
 
@@ -216,6 +217,9 @@ public final class RdmaDevice implements AutoCloseable {
     }
 
     private void onNotice(AsyncEventType type, Object about, String text) {
+        if (!eventsWanted) {
+            return;
+        }
         events.add(
                 switch (about) {
                     case TransportConnection c -> {
@@ -232,8 +236,12 @@ public final class RdmaDevice implements AutoCloseable {
                 });
     }
 
-    /** What happens to connections and queues between completions. */
+    /**
+     * What happens to connections and queues between completions. Events are kept from the first
+     * call on: who never asks for them need not remember what they speak of.
+     */
     public AsyncEvents events() {
+        eventsWanted = true;
         return events;
     }
 

@@ -44,6 +44,15 @@ class AsyncEventsTest {
     }
 
     @Test
+    void whatNobodyAskedForIsNotKept() {
+        Pair quiet = new Pair(2, DeviceLimits.defaults(), 1, 64).connect();
+        assertThat(quiet.client.device.events().poll()).isNull();
+        quiet.clientEnd.connection.close();
+        quiet.lab.advance(1_000_000_000L);
+        assertThat(quiet.client.device.events().poll()).isNotNull();
+    }
+
+    @Test
     void aRejection() {
         pair.connect();
         types(atClient);
