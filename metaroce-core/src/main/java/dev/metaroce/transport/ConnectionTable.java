@@ -26,6 +26,9 @@ final class ConnectionTable {
     private final ConnectionIndex<NetAddress> byAddress = new ConnectionIndex<>();
     private final ConnectionIndex<Long> byEndpoint = new ConnectionIndex<>();
 
+    /** Those whose peer lost a context by silence and was not heard since. */
+    private final ArrayList<TransportConnection> silent = new ArrayList<>();
+
     private boolean looked;
     private long nextLookNs;
 
@@ -77,6 +80,7 @@ final class ConnectionTable {
     }
 
     void unbind(TransportConnection connection) {
+        heard(connection);
         dialled.remove(connection.connectionId, connection);
         byKey.remove(connection);
         ConnectionIndex.Entry atAddress = connection.peerEntry;
@@ -138,7 +142,10 @@ final class ConnectionTable {
 
     /** The peer lost its context because it said nothing: it has the give-up time to ask again. */
     void noteSilent(TransportConnection c) {
-        c.peerSilent = true;
+        if (!c.peerSilent) {
+            c.peerSilent = true;
+            silent.add(c);
+        }
         if (c.leaseState == LeaseState.IDLE) {
             armIdle(c);
         }
@@ -148,11 +155,19 @@ final class ConnectionTable {
      * A peer speaks of a lease that it lost by silence, with the nonce of its request: it lives.
      */
     void heardAgain(long nonce, NetAddress source) {
-        for (int i = 0; i < device.connectionSlots(); i++) {
-            TransportConnection c = device.connection(i);
-            if (c != null && c.peerSilent && c.rxNonce == nonce && source.sameHost(c.peer)) {
-                c.peerSilent = false;
+        for (int i = silent.size() - 1; i >= 0; i--) {
+            TransportConnection c = silent.get(i);
+            if (c.rxNonce == nonce && source.sameHost(c.peer)) {
+                heard(c);
             }
+        }
+    }
+
+    /** The peer lives, or the connection ends. */
+    void heard(TransportConnection c) {
+        if (c.peerSilent) {
+            c.peerSilent = false;
+            silent.remove(c);
         }
     }
 

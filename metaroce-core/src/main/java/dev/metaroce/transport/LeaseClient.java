@@ -252,7 +252,7 @@ final class LeaseClient {
             lease.onEarlyDone(grant.initialPsn, grant.poolLoad);
         }
         early.onAnswer(c, earlyDone);
-        c.peerSilent = false;
+        connections.heard(c);
         c.leased(grant.cid, mtu, grant.paths, profile);
         if (!c.established) {
             c.established = true;

@@ -293,7 +293,7 @@ final class LeaseServer {
             }
             connections.move(known, source);
             known.peerHeardNs = nowNs;
-            known.peerSilent = false;
+            connections.heard(known);
             return known;
         }
         //= MR-3.6-1
