@@ -46,7 +46,7 @@ public final class RdmaDevice implements AutoCloseable {
         this.engine = engine;
         this.driver = driver;
         events = new AsyncEvents(driver.newSignal(), driver::handlerFailed);
-        engine.notices(this::onNotice);
+        engine.notices(this::raise);
     }
 
     public ProtectionDomain allocProtectionDomain() {
@@ -216,7 +216,8 @@ public final class RdmaDevice implements AutoCloseable {
                 (known != null ? known : transport.handle(new Connection(this, transport)));
     }
 
-    private void onNotice(AsyncEventType type, Object about, String text) {
+    /** Engine thread: something happened. */
+    void raise(AsyncEventType type, Object about, String text) {
         if (!eventsWanted) {
             return;
         }

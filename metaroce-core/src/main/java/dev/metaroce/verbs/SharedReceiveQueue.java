@@ -1,11 +1,9 @@
 package dev.metaroce.verbs;
 
-import dev.metaroce.ring.LimitListener;
+import dev.metaroce.event.AsyncEventType;
 import dev.metaroce.ring.PostResult;
 import dev.metaroce.ring.Reservation;
 import dev.metaroce.ring.SharedReceives;
-
-import org.jspecify.annotations.Nullable;
 
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -25,7 +23,6 @@ public final class SharedReceiveQueue implements AutoCloseable {
     private final int depth;
     private final RdmaDevice device;
     private final Map<CompletionQueue, Reservation> rooms = new LinkedHashMap<>();
-    private volatile @Nullable LimitListener listener;
     private boolean closed;
 
     SharedReceiveQueue(RdmaDevice device, ProtectionDomain domain, int depth, int maxSge) {
@@ -60,11 +57,11 @@ public final class SharedReceiveQueue implements AutoCloseable {
     }
 
     /**
-     * Asks for one call of the listener when fewer receives are left than this (as {@code
-     * ibv_modify_srq} with {@code IBV_SRQ_LIMIT}); it is looked at whenever a message takes or
-     * wants a receive. Arm it anew after it was called.
+     * Asks for one event {@link AsyncEventType#SRQ_LIMIT_REACHED} of {@link RdmaDevice#events} when
+     * fewer receives are left than this (as {@code ibv_modify_srq} with {@code IBV_SRQ_LIMIT}); it
+     * is looked at whenever a message takes or wants a receive. Arm it anew after it came.
      *
-     * @param limit 1..depth, or 0 for no call
+     * @param limit 1..depth, or 0 for no event
      */
     public void arm(int limit) {
         if (limit < 0 || limit > depth) {
@@ -78,16 +75,8 @@ public final class SharedReceiveQueue implements AutoCloseable {
         return receives.armed();
     }
 
-    /** Who is told of the limit, on the engine's thread; must not block. */
-    public void onLimit(LimitListener newListener) {
-        listener = newListener;
-    }
-
     private void limitReached() {
-        LimitListener told = listener;
-        if (told != null) {
-            told.onLimitReached();
-        }
+        device.raise(AsyncEventType.SRQ_LIMIT_REACHED, this, "");
     }
 
     /** Room in the completion queue of a new queue pair: all receives may end up there. */

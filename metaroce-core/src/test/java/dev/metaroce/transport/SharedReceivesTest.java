@@ -3,6 +3,7 @@ package dev.metaroce.transport;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.metaroce.event.AsyncEventType;
 import dev.metaroce.event.CounterId;
 import dev.metaroce.ring.PostResult;
 import dev.metaroce.ring.WcStatus;
@@ -11,6 +12,8 @@ import dev.metaroce.testing.Pair;
 import dev.metaroce.testing.RawPacket;
 import dev.metaroce.testing.Seeded;
 import dev.metaroce.util.Rng;
+import dev.metaroce.verbs.AsyncEvent;
+import dev.metaroce.verbs.AsyncEvents;
 import dev.metaroce.verbs.QueuePair;
 import dev.metaroce.verbs.QueuePairOptions;
 import dev.metaroce.verbs.ReceiveRequest;
@@ -179,27 +182,29 @@ class SharedReceivesTest {
     @Test
     void theLimitIsToldOnceWhenArmed() {
         Shared shared = new Shared(1, 16);
-        int[] told = new int[1];
-        shared.queue.onLimit(() -> told[0]++);
+        AsyncEvents events = shared.pair.server.device.events();
         post(shared, 0, 6);
         shared.queue.arm(4);
         shared.send(0, 1, 0, 10);
         shared.send(1, 2, 0, 10);
         shared.pair.expectReceives(2, SECOND);
-        assertThat(told[0]).as("four are left").isZero();
+        assertThat(events.poll()).as("four are left").isNull();
         assertThat(shared.queue.armed()).isEqualTo(4);
         shared.send(0, 3, 0, 10);
         shared.send(0, 4, 0, 10);
         shared.pair.expectReceives(4, SECOND);
-        assertThat(told[0]).isEqualTo(1);
+        assertThat(events.poll())
+                .extracting(AsyncEvent::type, AsyncEvent::source)
+                .containsExactly(AsyncEventType.SRQ_LIMIT_REACHED, shared.queue);
+        assertThat(events.poll()).isNull();
         assertThat(shared.queue.armed()).isZero();
         shared.queue.arm(1);
         shared.send(0, 5, 0, 10);
         shared.pair.expectReceives(5, SECOND);
-        assertThat(told[0]).isEqualTo(1);
+        assertThat(events.poll()).isNull();
         shared.send(1, 6, 0, 10);
         shared.pair.expectReceives(6, SECOND);
-        assertThat(told[0]).isEqualTo(2);
+        assertThat(events.poll()).isNotNull();
         assertThatThrownBy(() -> shared.queue.arm(17)).hasMessageContaining("17");
     }
 
