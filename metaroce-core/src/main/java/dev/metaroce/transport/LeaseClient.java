@@ -448,7 +448,6 @@ final class LeaseClient {
         }
         if (c != null && holdsToken(c, m, at)) {
             c.reclaimed = true;
-            c.heardNs = nowNs;
             afterProgress(nowNs, c);
             if (c.leaseState == LeaseState.DRAINING) {
                 // It may be long before any data comes through.
@@ -466,7 +465,7 @@ final class LeaseClient {
                 && lease.epoch == ControlMessage.leaseEpoch(m, at);
     }
 
-    void onKeepalive(long nowNs, PacketMemory m, int at, NetAddress source) {
+    void onKeepalive(PacketMemory m, int at, NetAddress source) {
         TransportConnection c = device.sources.holder(CommonHeader.ctx(m, at));
         if (c != null && !source.sameHost(c.peer)) {
             return;
@@ -476,7 +475,6 @@ final class LeaseClient {
             return;
         }
         if (c != null && holdsToken(c, m, at)) {
-            c.heardNs = nowNs;
             //= MR-3.3-8
             sayAlive(m, at, source);
         } else {

@@ -138,7 +138,7 @@ public final class MetaRoceProtocol {
             case RELEASE -> server.returns().onRelease(nowNs, m, at, source);
             case RELEASE_ACK -> client.onReleaseAck(nowNs, m, at, source);
             case RECLAIM -> client.onReclaim(nowNs, m, at, source);
-            case KEEPALIVE -> client.onKeepalive(nowNs, m, at, source);
+            case KEEPALIVE -> client.onKeepalive(m, at, source);
             case KEEPALIVE_ACK -> server.returns().onKeepaliveAck(nowNs, m, at, source);
             case RESET -> client.onReset(nowNs, m, at, source);
             case DISCONNECT -> client.closer().onDisconnect(nowNs, m, at, source);

@@ -61,8 +61,14 @@ final class PathTimers {
         boolean silent = nowNs - c.heardNs >= limits.giveUpNs() / 2;
         for (int i = 0; i < lease.pathCount; i++) {
             TxPath path = lease.paths[i];
+            if (path.isAllAcked()) {
+                continue;
+            }
             //= MR-4.5-12
-            if (path.isAllAcked() || path.isPaused()) {
+            if (path.isPaused()) {
+                if (isGone(nowNs, c, path)) {
+                    return WENT_SILENT;
+                }
                 continue;
             }
             long stuckNs = nowNs - path.unaSinceNs();
@@ -83,6 +89,13 @@ final class PathTimers {
             }
         }
         return "";
+    }
+
+    /** True when nobody is left to say that there is a receive now. */
+    private boolean isGone(long nowNs, TransportConnection c, TxPath path) {
+        return path.status(path.una()) != TxPath.DEFERRED
+                && nowNs - c.heardNs >= limits.giveUpNs()
+                && nowNs - path.unaSinceNs() >= limits.giveUpNs();
     }
 
     private static String whatIsMissing(TxPath path) {

@@ -217,6 +217,19 @@ class ReceiverNotReadyTest {
         assertThat(pair.clientEnd.connection.failure()).isEmpty();
     }
 
+    /** Who waits for ever does so for a target that says so. MR-4.5-12. */
+    @Test
+    void aTargetThatDiesWhileASenderWaitsForItsReceiveIsNoticed() {
+        Pair pair = pair(DeviceLimits.defaults().toBuilder().giveUpNs(300 * MS));
+        int stream = stream(pair, 7, 5_000);
+        pair.send(stream, 1, 0, 100);
+        pair.lab.advance(SECOND);
+        assertThat(pair.clientEnd.connection.state()).isEqualTo(ConnectionState.OPEN);
+        pair.server.kill();
+        assertThat(untilOutcome(pair, WcStatus.RETRY_EXCEEDED_ERROR)).isLessThan(SECOND);
+        assertThat(pair.clientEnd.connection.failure()).contains("went silent");
+    }
+
     @Test
     void settingsOutOfRangeAreNamed() {
         Pair pair = pair(Profile.M);
