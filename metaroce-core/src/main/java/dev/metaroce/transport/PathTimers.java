@@ -93,9 +93,10 @@ final class PathTimers {
 
     /** True when nobody is left to say that there is a receive now. */
     private boolean isGone(long nowNs, TransportConnection c, TxPath path) {
-        return path.status(path.una()) != TxPath.DEFERRED
-                && nowNs - c.heardNs >= limits.giveUpNs()
-                && nowNs - path.unaSinceNs() >= limits.giveUpNs();
+        Stream waiting = path.stream(path.una());
+        long pauseOverNs = waiting == null ? nowNs : nowNs - waiting.pausedUntilNs;
+        long quietNs = Math.min(nowNs - c.heardNs, nowNs - path.unaSinceNs());
+        return Math.min(quietNs, pauseOverNs) >= limits.giveUpNs();
     }
 
     private static String whatIsMissing(TxPath path) {
