@@ -48,7 +48,8 @@ final class Peer implements AutoCloseable {
         this.parameters = parameters;
         domain = device.allocProtectionDomain();
         channel = new MessageChannel(device, connection, domain, arena);
-        int sendDepth = sendDepth(parameters);
+        // The last place of a send queue is kept for a request with a completion.
+        int sendDepth = sendDepth(parameters) + 1;
         int receiveDepth = parameters.receiveDepth();
         sends = device.createCompletionQueue(parameters.qps() * sendDepth);
         receives = device.createCompletionQueue(parameters.qps() * receiveDepth);
