@@ -36,6 +36,7 @@ package dev.metaroce.transport;
  *     preferred for that is asked back when it carried more, 1 KiB..32 MiB
  * @param reclaimDeadlineNs a holder that was asked for a context and still has it after this long
  *     loses it
+ * @param mechanisms which of the interchangeable mechanisms are used
  */
 public record DeviceLimits(
         int contexts,
@@ -64,7 +65,8 @@ public record DeviceLimits(
         boolean earlyData,
         int shortSlots,
         long shortDemandBytes,
-        long reclaimDeadlineNs) {
+        long reclaimDeadlineNs,
+        Mechanisms mechanisms) {
 
     /** Most paths of a lease: the bits of a context's masks. */
     public static final int MAX_PATHS = Long.SIZE;
@@ -134,7 +136,8 @@ public record DeviceLimits(
                 true,
                 8,
                 64 << 10,
-                30_000 * MS);
+                30_000 * MS,
+                Mechanisms.DEFAULT);
     }
 
     private static void range(String field, long value, long min, long max) {
@@ -181,6 +184,7 @@ public record DeviceLimits(
         private int shortSlots;
         private long shortDemandBytes;
         private long reclaimDeadlineNs;
+        private Mechanisms mechanisms;
 
         private Builder(DeviceLimits from) {
             contexts = from.contexts;
@@ -210,6 +214,7 @@ public record DeviceLimits(
             shortSlots = from.shortSlots;
             shortDemandBytes = from.shortDemandBytes;
             reclaimDeadlineNs = from.reclaimDeadlineNs;
+            mechanisms = from.mechanisms;
         }
 
         public Builder contexts(int value) {
@@ -347,6 +352,11 @@ public record DeviceLimits(
             return this;
         }
 
+        public Builder mechanisms(Mechanisms value) {
+            mechanisms = value;
+            return this;
+        }
+
         public DeviceLimits build() {
             return new DeviceLimits(
                     contexts,
@@ -375,7 +385,8 @@ public record DeviceLimits(
                     earlyData,
                     shortSlots,
                     shortDemandBytes,
-                    reclaimDeadlineNs);
+                    reclaimDeadlineNs,
+                    mechanisms);
         }
     }
 }
