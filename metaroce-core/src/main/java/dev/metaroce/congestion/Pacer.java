@@ -30,7 +30,7 @@ public final class Pacer {
     /** Longest wait, so that no rate however small makes times wrap. */
     private static final long MAX_BACKLOG_NS = 1L << 61;
 
-    private final int burstBytes;
+    private int burstBytes;
     private boolean started;
     private long emptyNs;
     private long remainder;
@@ -38,15 +38,25 @@ public final class Pacer {
     private long burstNs;
 
     /**
-     * @param burstBytes bytes that may go back to back beyond the rate, 0..2^30
-     * @throws IllegalArgumentException when {@code burstBytes} is out of range
+     * Sets what may go beyond the rate.
+     *
+     * @param bytes that may go back to back, 0..2^30
      */
-    public Pacer(int burstBytes) {
-        if (burstBytes < 0 || burstBytes > MAX_BYTES) {
-            throw new IllegalArgumentException(
-                    "Pacer: burstBytes " + burstBytes + " is not 0.." + MAX_BYTES);
-        }
-        this.burstBytes = burstBytes;
+    public void burst(int bytes) {
+        Invariant.check(bytes >= 0 && bytes <= MAX_BYTES, "a burst is in range", bytes, MAX_BYTES);
+        burstBytes = bytes;
+        burstNs = burstNs(rateBitsPerSecond);
+    }
+
+    private long burstNs(long rate) {
+        return rate == UNPACED ? 0 : burstBytes * BIT_NS_PER_BYTE / rate;
+    }
+
+    /** True when nothing was sent, or so many bytes more could have gone since. */
+    public boolean isIdle(long nowNs, int bytes) {
+        return !started
+                || rateBitsPerSecond == UNPACED
+                || nowNs - emptyNs >= bytes * BIT_NS_PER_BYTE / rateBitsPerSecond;
     }
 
     /** Forgets what was sent, as for another peer. */
@@ -108,7 +118,7 @@ public final class Pacer {
         }
         remainder = 0;
         rateBitsPerSecond = newRate;
-        burstNs = newRate == UNPACED ? 0 : burstBytes * BIT_NS_PER_BYTE / newRate;
+        burstNs = burstNs(newRate);
     }
 
     private static long scaled(long backlogNs, long oldRate, long newRate) {

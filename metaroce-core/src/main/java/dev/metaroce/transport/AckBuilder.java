@@ -77,6 +77,20 @@ final class AckBuilder {
         }
     }
 
+    /** Tells whether a lease has more to send than its hint lets it. */
+    void noteMore(long nowNs, int cid, boolean more) {
+        if (more != contexts.has(cid, RxContexts.WANTS_MORE)) {
+            contexts.note(cid, RxContexts.WANTS_MORE, more);
+            if (more) {
+                shares.hints().onWantsMore(nowNs);
+            }
+        }
+    }
+
+    void onHintTimer(long nowNs) {
+        shares.hints().refresh(nowNs);
+    }
+
     private void listDue(int cid) {
         if (!contexts.has(cid, RxContexts.ACK_LISTED)) {
             contexts.set(cid, RxContexts.ACK_LISTED);
@@ -116,7 +130,10 @@ final class AckBuilder {
 
     /** True when answers are waiting to be sent. */
     boolean isOwing() {
-        return !naks.isEmpty() || !due.isEmpty() || !replies.isEmpty();
+        return !naks.isEmpty()
+                || !due.isEmpty()
+                || !replies.isEmpty()
+                || !shares.hints().untold.isEmpty();
     }
 
     /** Appends owed answers while the batch has room; returns the packets appended. */
@@ -126,6 +143,9 @@ final class AckBuilder {
             sent += sendNak(nowNs, batch);
         }
         sent += replies.pollTransmit(nowNs, batch, this);
+        while (!shares.hints().untold.isEmpty()) {
+            listDue(shares.hints().untold.poll());
+        }
         // The answer to a probe says that replies to what came before it were sent.
         while (replies.isEmpty() && !due.isEmpty() && batch.hasRoom(MAX_ACK_BYTES)) {
             sent += sendAck(nowNs, due.poll(), batch);
@@ -184,7 +204,7 @@ final class AckBuilder {
     private int sendAck(long nowNs, int cid, TxBatch batch) {
         TransportConnection connection = contexts.connection(cid);
         long mask = connection == null ? 0 : firstOf(contexts.ackMask(cid));
-        if (connection == null || mask == 0) {
+        if (connection == null || (mask == 0 && !contexts.has(cid, RxContexts.HINT_OWED))) {
             return 0;
         }
         int holes = 0;
@@ -199,7 +219,7 @@ final class AckBuilder {
                         + count * AckHeader.RECORD_BYTES
                         + holes * AckHeader.SACK_BYTES;
         PacketMemory m = batch.memory();
-        int route = route(cid, Long.numberOfTrailingZeros(mask));
+        int route = route(cid, mask == 0 ? 0 : Long.numberOfTrailingZeros(mask));
         int at = batch.append(connection.peer, route, false, body + CommonHeader.TRAILER_BYTES);
         CommonHeader.encode(
                 m,
@@ -212,7 +232,7 @@ final class AckBuilder {
                 0,
                 0,
                 CommonHeader.toTxTime(nowNs));
-        shares.refreshFor(nowNs, cid);
+        shares.onAnswer(nowNs);
         //= MR-2.4-2
         AckHeader.encodeLease(
                 m,

@@ -22,7 +22,7 @@ import java.util.function.IntSupplier;
  * Holds no behaviour of the protocol. Owner: the engine thread.
  *
  * <p>A timer id is a number and a role: acknowledgement and life of the context with that number,
- * the connection with that index, and three of the device itself. So the table of timers grows with
+ * the connection with that index, and four of the device itself. So the table of timers grows with
  * what is in use.
  */
 public final class DeviceState {
@@ -42,10 +42,12 @@ public final class DeviceState {
 
     static final int LINE = 1;
     static final int OFFERS = 2;
+    static final int HINTS = 3;
 
     static final int POOL_TIMER = timer(POOL, DEVICE_TIMER);
     static final int LINE_TIMER = timer(LINE, DEVICE_TIMER);
     static final int OFFER_TIMER = timer(OFFERS, DEVICE_TIMER);
+    static final int HINT_TIMER = timer(HINTS, DEVICE_TIMER);
 
     private static final long PAUSE_SHOWS_NS = 1_000_000_000;
 

@@ -5,6 +5,7 @@ import dev.metaroce.event.CounterId;
 import dev.metaroce.event.EventId;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.wire.CommonHeader;
+import dev.metaroce.util.Rng;
 import dev.metaroce.wire.ControlMessage;
 import dev.metaroce.wire.ControlOpcode;
 import dev.metaroce.wire.DenyReason;
@@ -43,6 +44,7 @@ final class LeaseClient {
     private @Nullable TxLease[] spare = new TxLease[4];
     private int spareCount;
     private long nextNonce;
+    private final Rng paceRng;
 
     LeaseClient(DeviceState device, ConnectionTable connections, LeaseServer server) {
         this.device = device;
@@ -51,6 +53,7 @@ final class LeaseClient {
         limits = device.limits;
         early = new EarlySender(device);
         pathTimers = new PathTimers(device);
+        paceRng = device.rng.fork("pace");
         //= MR-3.4-7
         nextNonce = device.rng.nextLong() >>> 2 | 1;
     }
@@ -234,7 +237,7 @@ final class LeaseClient {
                 Math.clamp(grant.openMessages, 1, OpenMessages.MAX_SLOTS),
                 grant.quotaKib << 10,
                 grant.maxReads);
-        lease.allow(nowNs, grant.windowKib, grant.rateHint);
+        lease.allow(nowNs, grant.windowKib, grant.rateHint, grant.hintSeq);
         noteAnswer(nowNs, c);
         //= MR-5.1-3
         for (int i = 0; i < lease.pathCount; i++) {
@@ -297,7 +300,7 @@ final class LeaseClient {
         TxLease lease = spareCount > 0 ? spare[--spareCount] : null;
         return lease == null
                 ? new TxLease(
-                        limits.maxPaths(), peer, limits.inboundRateBitsPerSecond(), device.pulls)
+                        limits.maxPaths(), peer, limits.inboundRateBitsPerSecond(), device.pulls, paceRng)
                 : lease;
     }
 

@@ -47,7 +47,7 @@ public final class MetaRoceProtocol {
                         device.keySource.getAsInt() & 0xFF,
                         limits.shortSlots());
         connections = new ConnectionTable(device);
-        ReceiverShares shares = new ReceiverShares(limits, contexts);
+        ReceiverShares shares = new ReceiverShares(device, contexts);
         acks = new AckBuilder(device, contexts, shares, pool);
         server = new LeaseServer(device, connections, contexts, pool, shares);
         client = new LeaseClient(device, connections, server);
@@ -178,6 +178,7 @@ public final class MetaRoceProtocol {
                 switch (number) {
                     case DeviceState.POOL -> server.returns().onPoolTimer(nowNs);
                     case DeviceState.LINE -> server.returns().onLineTimer(nowNs);
+                    case DeviceState.HINTS -> acks.onHintTimer(nowNs);
                     default -> server.onOfferTimer(nowNs);
                 }
             }

@@ -292,7 +292,7 @@ final class Responder {
         boolean ceEdge = contexts.notePathCe(cid, path, ce);
         int flags = CommonHeader.flags(m, at);
         if ((flags & Flags.RETX) == 0) {
-            contexts.note(cid, RxContexts.WANTS_MORE, (flags & Flags.MORE) != 0);
+            acks.noteMore(nowNs, cid, (flags & Flags.MORE) != 0);
         }
         boolean asked = (flags & Flags.ACK_REQ) != 0;
         long unacked = contexts.addPayload(cid, payload);

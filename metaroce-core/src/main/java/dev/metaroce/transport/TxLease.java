@@ -3,6 +3,7 @@ package dev.metaroce.transport;
 import dev.metaroce.congestion.Pacer;
 import dev.metaroce.path.PathSelector;
 import dev.metaroce.path.PathState;
+import dev.metaroce.util.Rng;
 import dev.metaroce.wire.AckHeader;
 import dev.metaroce.wire.ControlMessage;
 import dev.metaroce.wire.NetAddress;
@@ -18,8 +19,13 @@ final class TxLease {
     /** The same for one path that starts or moves, when the paths are many. */
     static final int FEWEST_PACKETS = 4;
 
-    //= MR-5.5-1
-    private static final int PACER_BURST_BYTES = 64 << 10;
+    private static final int PACER_BURST_BYTES_MAX = 64 << 10;
+
+    /** Part of what a hint gives in a round trip that may go back to back. */
+    private static final int BURST_PART = Integer.getInteger("h.burst", 4);
+
+    /** What a packet has on the wire of an Ethernet beside its payload: 38 + 28 + 48 + 4. */
+    private static final int WIRE_BYTES = 118;
 
     /**
      * What a packet costs in a kernel socket buffer beside its payload: headers and bookkeeping,
@@ -37,7 +43,8 @@ final class TxLease {
     final TxPath[] paths;
     final PathState[] states;
     final PathSelector selector = new PathSelector();
-    final Pacer pacer = new Pacer(PACER_BURST_BYTES);
+    final Pacer pacer = new Pacer();
+    private final Rng rng;
     final OpenMessages messages = new OpenMessages();
     NetAddress peer;
     int cid;
@@ -60,6 +67,7 @@ final class TxLease {
     private long payloadInFlightBytes;
     private long hintWindowBytes;
     private long minRttNs;
+    private int hintSeq;
     private int longestArrivedBytes;
     private int longLosses;
     int poolLoad;
@@ -75,9 +83,15 @@ final class TxLease {
     /**
      * @param ownRateBitsPerSecond what this endpoint can receive, and supposedly send; 0: unknown
      */
-    TxLease(int maxPaths, NetAddress nobody, long ownRateBitsPerSecond, PullBudget pulls) {
+    TxLease(
+            int maxPaths,
+            NetAddress nobody,
+            long ownRateBitsPerSecond,
+            PullBudget pulls,
+            Rng rng) {
         peer = nobody;
         this.pulls = pulls;
+        this.rng = rng;
         this.ownRateBitsPerSecond = ownRateBitsPerSecond;
         paths = new TxPath[maxPaths];
         states = new PathState[maxPaths];
@@ -99,6 +113,7 @@ final class TxLease {
         inFlightBytes = 0;
         payloadInFlightBytes = 0;
         minRttNs = 0;
+        hintSeq = -1;
         slotWanted = false;
         pullWanted = false;
         poolLoad = 0;
@@ -134,8 +149,12 @@ final class TxLease {
     }
 
     /** What the target allows now, from GRANT or ACK. */
-    void allow(long nowNs, int windowKib, int rateHintMbps) {
+    void allow(long nowNs, int windowKib, int rateHintMbps, int seq) {
         windowBytes = windowKib == AckHeader.WINDOW_NONE ? Long.MAX_VALUE : (long) windowKib << 10;
+        if (hintSeq >= 0 && (byte) (seq - hintSeq) < 0) {
+            return;
+        }
+        hintSeq = seq;
         rateBitsPerSecond =
                 rateHintMbps == AckHeader.RATE_NONE
                         ? Long.MAX_VALUE
@@ -162,9 +181,12 @@ final class TxLease {
             hintWindowBytes = Long.MAX_VALUE;
             return;
         }
+        long perRoundTrip = (long) (rateBitsPerSecond / 8e9 * minRttNs);
+        long burst = perRoundTrip / BURST_PART - mtu - WIRE_BYTES;
+        pacer.burst((int) Math.clamp(burst, 0, PACER_BURST_BYTES_MAX));
         //= MR-5.5-2
         int roundTrips = rateBitsPerSecond > ownRateBitsPerSecond / 2 ? 2 : 4;
-        hintWindowBytes = (long) (rateBitsPerSecond / 8e9 * minRttNs * roundTrips);
+        hintWindowBytes = perRoundTrip * roundTrips;
     }
 
     long rateBitsPerSecond() {
@@ -197,9 +219,12 @@ final class TxLease {
 
     /** A packet with so much payload goes now, and takes its time of the hint. */
     void pace(long nowNs, int bytes) {
-        if (rateBitsPerSecond != Long.MAX_VALUE) {
-            pacer.onSent(nowNs, bytes, rateBitsPerSecond);
+        if (rateBitsPerSecond == Long.MAX_VALUE) {
+            return;
         }
+        int wire = bytes + WIRE_BYTES;
+        int phase = pacer.isIdle(nowNs, wire) ? rng.nextInt(wire) : 0;
+        pacer.onSent(nowNs, wire + phase, rateBitsPerSecond);
     }
 
     /** True when the hint keeps back whatever follows a packet of so many bytes. */
