@@ -91,6 +91,17 @@ final class AckBuilder {
         shares.hints().refresh(nowNs);
     }
 
+    /** Hints that did not go with an answer since go alone. */
+    private void listHints() {
+        IntRing untold = shares.hints().untold;
+        while (!untold.isEmpty()) {
+            int cid = untold.poll();
+            if (contexts.connection(cid) != null && contexts.has(cid, RxContexts.HINT_OWED)) {
+                listDue(cid);
+            }
+        }
+    }
+
     private void listDue(int cid) {
         if (!contexts.has(cid, RxContexts.ACK_LISTED)) {
             contexts.set(cid, RxContexts.ACK_LISTED);
@@ -143,9 +154,7 @@ final class AckBuilder {
             sent += sendNak(nowNs, batch);
         }
         sent += replies.pollTransmit(nowNs, batch, this);
-        while (!shares.hints().untold.isEmpty()) {
-            listDue(shares.hints().untold.poll());
-        }
+        listHints();
         // The answer to a probe says that replies to what came before it were sent.
         while (replies.isEmpty() && !due.isEmpty() && batch.hasRoom(MAX_ACK_BYTES)) {
             sent += sendAck(nowNs, due.poll(), batch);
