@@ -52,11 +52,9 @@ public final class Pacer {
         return rate == UNPACED ? 0 : burstBytes * BIT_NS_PER_BYTE / rate;
     }
 
-    /** True when nothing was sent, or so many bytes more could have gone since. */
-    public boolean isIdle(long nowNs, int bytes) {
-        return !started
-                || rateBitsPerSecond == UNPACED
-                || nowNs - emptyNs >= bytes * BIT_NS_PER_BYTE / rateBitsPerSecond;
+    /** True when all that was sent would have left at its rate by now. */
+    public boolean isIdle(long nowNs) {
+        return !started || emptyNs - nowNs <= 0;
     }
 
     /** Forgets what was sent, as for another peer. */

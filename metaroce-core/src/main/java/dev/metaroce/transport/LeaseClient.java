@@ -244,6 +244,7 @@ final class LeaseClient {
             lease.states[i].rtt().guess(c.wish().answeredNs);
         }
         lease.onRoundTrip(Math.max(1, c.wish().answeredNs));
+        lease.startLate(nowNs);
         c.lease = lease;
         lease.number = ++c.leaseNumber;
         c.leaseState = LeaseState.OPEN;

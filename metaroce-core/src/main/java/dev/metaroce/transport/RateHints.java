@@ -14,7 +14,7 @@ import java.util.Arrays;
  */
 final class RateHints {
     /** Of the inbound rate; the rest is for answers, and to drain what is queued. */
-    private static final int SHARED_PERCENT = Integer.getInteger("h.pct", 99);
+    private static final int SHARED_PERMILLE = Integer.getInteger("h.pct", 995);
 
     /** While others want more, leases that want nothing have such a part on top, all together. */
     private static final int IDLE_PART = Integer.getInteger("h.idle", 16);
@@ -51,7 +51,7 @@ final class RateHints {
         this.device = device;
         this.contexts = contexts;
         long bits = device.limits.inboundRateBitsPerSecond();
-        sharedMbps = (int) Math.clamp(bits / 100 * SHARED_PERCENT / MBPS, 1, AckHeader.RATE_NONE);
+        sharedMbps = (int) Math.clamp(bits / 1000 * SHARED_PERMILLE / MBPS, 1, AckHeader.RATE_NONE);
         fairShare = new FairShare(device.limits.contexts());
     }
 

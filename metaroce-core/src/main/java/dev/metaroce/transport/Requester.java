@@ -178,6 +178,9 @@ final class Requester {
             emit(nowNs, lease, choice, psn, flags, batch);
             sent++;
         }
+        if (stream == null) {
+            lease.onDry();
+        }
         return sent;
     }
 

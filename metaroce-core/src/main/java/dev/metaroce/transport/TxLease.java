@@ -68,6 +68,9 @@ final class TxLease {
     private long hintWindowBytes;
     private long minRttNs;
     private int hintSeq;
+
+    /** The last packet was the last there was. */
+    private boolean dry;
     private int longestArrivedBytes;
     private int longLosses;
     int poolLoad;
@@ -114,6 +117,7 @@ final class TxLease {
         payloadInFlightBytes = 0;
         minRttNs = 0;
         hintSeq = -1;
+        dry = true;
         slotWanted = false;
         pullWanted = false;
         poolLoad = 0;
@@ -189,6 +193,19 @@ final class TxLease {
         hintWindowBytes = perRoundTrip * roundTrips;
     }
 
+    /**
+     * The lease is new. When its hint gives less than a packet in a round trip many others start,
+     * too: all at once they would fill a queue, so each waits for a part of two round trips.
+     */
+    void startLate(long nowNs) {
+        long perRoundTrip = (long) (rateBitsPerSecond / 8e9 * minRttNs);
+        int wire = mtu + WIRE_BYTES;
+        if (rateBitsPerSecond != Long.MAX_VALUE && perRoundTrip < wire) {
+            int most = (int) Math.min(wire, Integer.getInteger("h.late", 2) * perRoundTrip);
+            pacer.onSent(nowNs, rng.nextInt(most + 1), rateBitsPerSecond);
+        }
+    }
+
     long rateBitsPerSecond() {
         return rateBitsPerSecond;
     }
@@ -223,8 +240,14 @@ final class TxLease {
             return;
         }
         int wire = bytes + WIRE_BYTES;
-        int phase = pacer.isIdle(nowNs, wire) ? rng.nextInt(wire) : 0;
+        int phase = dry && pacer.isIdle(nowNs) ? rng.nextInt(wire) : 0;
+        dry = false;
         pacer.onSent(nowNs, wire + phase, rateBitsPerSecond);
+    }
+
+    /** Nothing is left to send. */
+    void onDry() {
+        dry = true;
     }
 
     /** True when the hint keeps back whatever follows a packet of so many bytes. */
