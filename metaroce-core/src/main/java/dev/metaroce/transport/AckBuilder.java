@@ -77,18 +77,8 @@ final class AckBuilder {
         }
     }
 
-    /** Tells whether a lease has more to send than its hint lets it. */
-    void noteMore(long nowNs, int cid, boolean more) {
-        if (more != contexts.has(cid, RxContexts.WANTS_MORE)) {
-            contexts.note(cid, RxContexts.WANTS_MORE, more);
-            if (more) {
-                shares.hints().onWantsMore(nowNs);
-            }
-        }
-    }
-
-    void onHintTimer(long nowNs) {
-        shares.hints().refresh(nowNs);
+    RateHints hints() {
+        return shares.hints();
     }
 
     /** Hints that did not go with an answer since go alone. */

@@ -178,7 +178,7 @@ public final class MetaRoceProtocol {
                 switch (number) {
                     case DeviceState.POOL -> server.returns().onPoolTimer(nowNs);
                     case DeviceState.LINE -> server.returns().onLineTimer(nowNs);
-                    case DeviceState.HINTS -> acks.onHintTimer(nowNs);
+                    case DeviceState.HINTS -> acks.hints().refresh(nowNs);
                     default -> server.onOfferTimer(nowNs);
                 }
             }

@@ -38,6 +38,10 @@ final class RateHints {
     /** By CID: granted, and not told its whole share since. */
     private boolean[] isNew = {};
 
+    /** By CID: something came, and the time of sending of the latest of it. */
+    private boolean[] hasNews = {};
+
+    private int[] newest = {};
     private int[] leases = {};
     private long[] demand = {};
     private long[] share = {};
@@ -71,6 +75,7 @@ final class RateHints {
         }
         counted[cid] = 0;
         isNew[cid] = true;
+        hasNews[cid] = false;
         contexts.rateHint(cid, 0);
         int count = contexts.inUse();
         long promised = 0;
@@ -82,7 +87,8 @@ final class RateHints {
         }
         int idle = idleMbps(count);
         int free = (int) Math.max(0, sharedMbps - promised);
-        contexts.rateHint(cid, Math.max(idle, Math.min(sharedMbps / count, free / NEWCOMER_PART)));
+        int most = count > NEWCOMER_PART ? free : free / NEWCOMER_PART;
+        contexts.rateHint(cid, Math.max(idle, Math.min(sharedMbps / count, most)));
         if (count == 1) {
             measuredNs = nowNs;
         }
@@ -101,16 +107,25 @@ final class RateHints {
     private void grow(int size) {
         counted = Arrays.copyOf(counted, size);
         isNew = Arrays.copyOf(isNew, size);
+        hasNews = Arrays.copyOf(hasNews, size);
+        newest = Arrays.copyOf(newest, size);
         leases = Arrays.copyOf(leases, size);
         demand = Arrays.copyOf(demand, size);
         share = Arrays.copyOf(share, size);
     }
 
-    /** A lease that was content wants more than its hint. Others may be about to say the same. */
-    void onWantsMore(long nowNs) {
-        if (givesHints()) {
+    /** A packet came for the first time; the one sent last tells whether its lease wants more. */
+    void onPacket(long nowNs, int cid, int txTime, boolean more) {
+        if (!givesHints() || (hasNews[cid] && txTime - newest[cid] < 0)) {
+            return;
+        }
+        hasNews[cid] = true;
+        newest[cid] = txTime;
+        if (more && !contexts.has(cid, RxContexts.WANTS_MORE)) {
+            // Others may be about to say the same.
             refreshIn(nowNs, device.limits.hintPeriodNs() / 2);
         }
+        contexts.note(cid, RxContexts.WANTS_MORE, more);
     }
 
     private void refreshIn(long nowNs, long delayNs) {
@@ -149,8 +164,9 @@ final class RateHints {
             int told = contexts.rateHint(cid);
             boolean wants = demand[i] == FairShare.UNLIMITED;
             int goal = Math.max(idle, (int) (share[i] / MBPS));
-            promised += wants ? told : Math.max(0, told - idle);
             share[i] = wants ? goal : Math.min(goal, told);
+            // What has nothing on its way takes less from now on.
+            promised += wants ? told : demand[i] == 0 ? 0 : Math.max(0, told - idle);
             if (goal > told) {
                 missing += wants ? goal - told : 0;
             } else {
@@ -193,6 +209,7 @@ final class RateHints {
         measuredNs = nowNs;
         int count = 0;
         int left = contexts.inUse();
+        int idle = idleMbps(Math.max(1, left));
         for (int cid = 0; left > 0; cid++) {
             if (contexts.connection(cid) != null) {
                 left--;
@@ -200,7 +217,11 @@ final class RateHints {
                 counted[cid] += bytes;
                 boolean wants = isNew[cid] || contexts.has(cid, RxContexts.WANTS_MORE);
                 demand[count] =
-                        wants ? FairShare.UNLIMITED : (long) (bytes * 8e9 / elapsedNs);
+                        wants
+                                ? FairShare.UNLIMITED
+                                : contexts.rateHint(cid) <= idle || !contexts.isIncomplete(cid)
+                                        ? 0
+                                        : (long) (bytes * 8e9 / elapsedNs);
                 leases[count++] = cid;
             }
         }
