@@ -87,8 +87,8 @@ final class RateHints {
         }
         int idle = idleMbps(count);
         int free = (int) Math.max(0, sharedMbps - promised);
-        int most = count > NEWCOMER_PART ? free : free / NEWCOMER_PART;
-        contexts.rateHint(cid, Math.max(idle, Math.min(sharedMbps / count, most)));
+        int most = Math.min(sharedMbps / count, free / NEWCOMER_PART);
+        contexts.rateHint(cid, Math.max(idle, most));
         if (count == 1) {
             measuredNs = nowNs;
         }
