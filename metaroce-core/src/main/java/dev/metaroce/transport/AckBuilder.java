@@ -83,7 +83,7 @@ final class AckBuilder {
 
     /** Hints that did not go with an answer since go alone. */
     private void listHints() {
-        IntRing untold = shares.hints().untold;
+        IntRing untold = shares.hints().untold();
         while (!untold.isEmpty()) {
             int cid = untold.poll();
             if (contexts.connection(cid) != null && contexts.has(cid, RxContexts.HINT_OWED)) {
@@ -134,7 +134,7 @@ final class AckBuilder {
         return !naks.isEmpty()
                 || !due.isEmpty()
                 || !replies.isEmpty()
-                || !shares.hints().untold.isEmpty();
+                || !shares.hints().untold().isEmpty();
     }
 
     /** Appends owed answers while the batch has room; returns the packets appended. */

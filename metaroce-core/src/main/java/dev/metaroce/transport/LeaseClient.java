@@ -4,8 +4,8 @@ import dev.metaroce.event.AsyncEventType;
 import dev.metaroce.event.CounterId;
 import dev.metaroce.event.EventId;
 import dev.metaroce.ring.WcStatus;
-import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.util.Rng;
+import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.wire.ControlMessage;
 import dev.metaroce.wire.ControlOpcode;
 import dev.metaroce.wire.DenyReason;
@@ -301,7 +301,11 @@ final class LeaseClient {
         TxLease lease = spareCount > 0 ? spare[--spareCount] : null;
         return lease == null
                 ? new TxLease(
-                        limits.maxPaths(), peer, limits.inboundRateBitsPerSecond(), device.pulls, paceRng)
+                        limits.maxPaths(),
+                        peer,
+                        limits.inboundRateBitsPerSecond(),
+                        device.pulls,
+                        paceRng)
                 : lease;
     }
 

@@ -8,223 +8,247 @@ import java.util.Arrays;
 
 /**
  * What a target tells its senders of its inbound rate. A hint is a promise: what all leases were
- * told, idle ones too, never exceeds what there is to share out. So nobody is told more before the
- * others that are to have less were told so a period ago, which is about a round trip. Rates are
+ * told, idle ones too, does not exceed what there is to share out. So nobody is told more before
+ * those that are to have less were told so a period ago, which is about a round trip. Rates are
  * Mb/s. Tables grow with the contexts that were granted. Owner: the engine thread.
  */
 final class RateHints {
-    /** Of the inbound rate; the rest is for answers, and to drain what is queued. */
-    private static final int SHARED_PERMILLE = Integer.getInteger("h.pct", 995);
+    /** Of the inbound rate; with the rest a queue drains. */
+    private static final int SHARED_PERMILLE = 995;
 
     /** While others want more, leases that want nothing have such a part on top, all together. */
-    private static final int IDLE_PART = Integer.getInteger("h.idle", 16);
+    private static final int IDLE_PART = 16;
 
-    /** A newcomer may have such a part of what nobody was promised. */
-    private static final int NEWCOMER_PART = Integer.getInteger("h.new", 4);
+    /** A newcomer has such a part of what nobody was promised. */
+    private static final int NEWCOMER_PART = 4;
 
-    /** A lease is told at once when its hint is off by more than such a part. */
+    /** A lease is told at once when its hint changes by more than such a part. */
     private static final int TELL_PART = 8;
 
     private static final int MBPS = 1_000_000;
 
     private final DeviceState device;
     private final RxContexts contexts;
+    private final long periodNs;
+    private final boolean givesHints;
     private final int sharedMbps;
     private final FairShare fairShare;
 
-    /** By CID: payload that was counted already. */
-    private long[] counted = {};
+    // By CID
 
-    /** By CID: granted, and not told its whole share since. */
+    /** Payload that was measured already. */
+    private long[] measured = {};
+
+    /** Granted, and not told its whole share since. */
     private boolean[] isNew = {};
 
-    /** By CID: something came, and the time of sending of the latest of it. */
-    private boolean[] hasNews = {};
+    /** Something came, and when the latest of it was sent. */
+    private boolean[] hasCome = {};
 
-    private int[] newest = {};
+    private int[] latest = {};
+
+    // The leases of a computation
     private int[] leases = {};
     private long[] demand = {};
     private long[] share = {};
-    private long refreshedNs;
-    private long measuredNs;
 
-    /** CIDs that are to be told their hint without waiting for data. */
-    final IntRing untold = new IntRing();
+    private long refreshedNs;
+
+    /** CIDs that are to be told their hint, with or without other news. */
+    private final IntRing untold = new IntRing();
 
     RateHints(DeviceState device, RxContexts contexts) {
         this.device = device;
         this.contexts = contexts;
-        long bits = device.limits.inboundRateBitsPerSecond();
-        sharedMbps = (int) Math.clamp(bits / 1000 * SHARED_PERMILLE / MBPS, 1, AckHeader.RATE_NONE);
+        periodNs = device.limits.hintPeriodNs();
+        long inboundRate = device.limits.inboundRateBitsPerSecond();
+        givesHints = inboundRate > 0;
+        //= MR-5.6-3
+        long mbps = inboundRate / 1000 * SHARED_PERMILLE / MBPS;
+        sharedMbps = (int) Math.clamp(mbps, 1, AckHeader.RATE_NONE - 1);
         fairShare = new FairShare(device.limits.contexts());
     }
 
-    private boolean givesHints() {
-        return device.limits.inboundRateBitsPerSecond() > 0;
+    IntRing untold() {
+        return untold;
     }
 
-    /** A context was granted: its first hint is part of what nobody else was promised. */
+    /** A context was granted: its first hint is a part of what nobody else was promised. */
     void onGranted(long nowNs, int cid) {
         //= MR-5.6-5
         contexts.rateHint(cid, AckHeader.RATE_NONE);
-        if (!givesHints()) {
+        if (!givesHints) {
             return;
         }
-        if (cid >= counted.length) {
+        if (cid >= leases.length) {
             grow(contexts.end());
         }
-        counted[cid] = 0;
+        measured[cid] = 0;
         isNew[cid] = true;
-        hasNews[cid] = false;
+        hasCome[cid] = false;
         contexts.rateHint(cid, 0);
         int count = contexts.inUse();
         long promised = 0;
-        for (int other = 0, left = count; left > 0; other++) {
+        int left = count;
+        for (int other = 0; left > 0; other++) {
             if (contexts.connection(other) != null) {
                 left--;
-                promised += promised(other);
+                promised += contexts.rateHint(other);
             }
         }
-        int idle = idleMbps(count);
+        //= MR-5.6-8
         int free = (int) Math.max(0, sharedMbps - promised);
-        int most = Math.min(sharedMbps / count, free / NEWCOMER_PART);
-        contexts.rateHint(cid, Math.max(idle, most));
-        if (count == 1) {
-            measuredNs = nowNs;
-        }
-        refreshIn(nowNs, device.limits.hintPeriodNs());
-    }
-
-    /** What counts of a hint while promises are added up. */
-    private int promised(int cid) {
-        return contexts.rateHint(cid);
-    }
-
-    private int idleMbps(int count) {
-        return Math.max(1, sharedMbps / IDLE_PART / count);
+        int hint = Math.min(sharedMbps / count, free / NEWCOMER_PART);
+        contexts.rateHint(cid, Math.max(hint, idleMbps(count)));
+        refreshIn(nowNs, periodNs);
     }
 
     private void grow(int size) {
-        counted = Arrays.copyOf(counted, size);
+        measured = Arrays.copyOf(measured, size);
         isNew = Arrays.copyOf(isNew, size);
-        hasNews = Arrays.copyOf(hasNews, size);
-        newest = Arrays.copyOf(newest, size);
+        hasCome = Arrays.copyOf(hasCome, size);
+        latest = Arrays.copyOf(latest, size);
         leases = Arrays.copyOf(leases, size);
         demand = Arrays.copyOf(demand, size);
         share = Arrays.copyOf(share, size);
     }
 
-    /** A packet came for the first time; the one sent last tells whether its lease wants more. */
+    /** What a lease that wants nothing has while others want more. */
+    private int idleMbps(int count) {
+        return Math.max(1, sharedMbps / IDLE_PART / Math.max(1, count));
+    }
+
+    /** A packet came for the first time; the one sent last says whether its lease wants more. */
     void onPacket(long nowNs, int cid, int txTime, boolean more) {
-        if (!givesHints() || (hasNews[cid] && txTime - newest[cid] < 0)) {
+        if (!givesHints || (hasCome[cid] && txTime - latest[cid] < 0)) {
             return;
         }
-        hasNews[cid] = true;
-        newest[cid] = txTime;
+        hasCome[cid] = true;
+        latest[cid] = txTime;
         if (more && !contexts.has(cid, RxContexts.WANTS_MORE)) {
             // Others may be about to say the same.
-            refreshIn(nowNs, device.limits.hintPeriodNs() / 2);
+            refreshIn(nowNs, periodNs / 2);
         }
         contexts.note(cid, RxContexts.WANTS_MORE, more);
     }
 
     private void refreshIn(long nowNs, long delayNs) {
-        long earliestNs = refreshedNs + device.limits.hintPeriodNs();
+        long earliestNs = refreshedNs + periodNs;
         long atNs = nowNs + delayNs;
-        device.armBy(
-                DeviceState.HINT_TIMER, earliestNs - atNs > 0 ? earliestNs : atNs);
+        device.armBy(DeviceState.HINT_TIMER, earliestNs - atNs > 0 ? earliestNs : atNs);
     }
 
     /** A lease is about to be answered. */
     void onAnswer(long nowNs) {
-        if (givesHints()
-                && nowNs - refreshedNs >= device.limits.hintPeriodNs()
+        if (givesHints
+                && nowNs - refreshedNs >= periodNs
                 && !device.timers.isArmed(DeviceState.HINT_TIMER)) {
             refresh(nowNs);
         }
     }
 
-    //= MR-5.6-3
+    /** Works out all shares anew, and tells as much of it as promises allow. */
     void refresh(long nowNs) {
+        int count = measure(Math.max(1, nowNs - refreshedNs));
         refreshedNs = nowNs;
-        int count = measure(nowNs);
         boolean anyWants = false;
         for (int i = 0; i < count; i++) {
-            anyWants |= demand[i] == FairShare.UNLIMITED;
+            anyWants |= wants(i);
         }
+        //= MR-5.6-9
         if (!anyWants) {
             return;
         }
+        //= MR-5.6-3
         fairShare.compute((long) sharedMbps * MBPS, demand, count, share);
-        int idle = idleMbps(count);
-        long promised = 0;
+        long free = sharedMbps - lower(count);
         long missing = 0;
         for (int i = 0; i < count; i++) {
-            int cid = leases[i];
-            int told = contexts.rateHint(cid);
-            boolean wants = demand[i] == FairShare.UNLIMITED;
-            int goal = Math.max(idle, (int) (share[i] / MBPS));
-            share[i] = wants ? goal : Math.min(goal, told);
-            // What has nothing on its way takes less from now on.
-            promised += wants ? told : demand[i] == 0 ? 0 : Math.max(0, told - idle);
-            if (goal > told) {
-                missing += wants ? goal - told : 0;
-            } else {
-                tell(cid, goal, wants);
-            }
+            missing += Math.max(0, share[i] - contexts.rateHint(leases[i]));
         }
-        long free = Math.max(0, sharedMbps - promised);
-        for (int i = 0; i < count && missing > 0; i++) {
-            int cid = leases[i];
-            long more = share[i] - contexts.rateHint(cid);
-            if (more > 0) {
-                long given = missing <= free ? more : more * free / missing;
-                tell(cid, (int) (contexts.rateHint(cid) + given), true);
-            }
-        }
-        for (int i = 0; i < count; i++) {
-            isNew[leases[i]] &= contexts.rateHint(leases[i]) < share[i];
-        }
+        raise(count, missing, Math.max(0, free));
         if (missing > free) {
             refreshIn(nowNs, 0);
         }
     }
 
-    /** A small change can wait for the next answer, if one is to come. */
-    private void tell(int cid, int hint, boolean wants) {
-        int told = contexts.rateHint(cid);
-        boolean much = Math.abs(hint - told) > told / TELL_PART;
-        if (much || wants) {
-            contexts.rateHint(cid, hint);
-        }
-        if (much && !contexts.has(cid, RxContexts.HINT_OWED)) {
-            contexts.set(cid, RxContexts.HINT_OWED);
-            untold.add(cid);
-        }
-    }
-
     /** Collects the leases and what each would take; returns how many there are. */
-    private int measure(long nowNs) {
-        long elapsedNs = Math.max(1, nowNs - measuredNs);
-        measuredNs = nowNs;
+    private int measure(long elapsedNs) {
         int count = 0;
         int left = contexts.inUse();
-        int idle = idleMbps(Math.max(1, left));
+        int idle = idleMbps(left);
         for (int cid = 0; left > 0; cid++) {
             if (contexts.connection(cid) != null) {
                 left--;
-                long bytes = contexts.payloadBytes(cid) - counted[cid];
-                counted[cid] += bytes;
-                boolean wants = isNew[cid] || contexts.has(cid, RxContexts.WANTS_MORE);
-                demand[count] =
-                        wants
-                                ? FairShare.UNLIMITED
-                                : contexts.rateHint(cid) <= idle || !contexts.isIncomplete(cid)
-                                        ? 0
-                                        : (long) (bytes * 8e9 / elapsedNs);
+                long bytes = contexts.payloadBytes(cid) - measured[cid];
+                measured[cid] += bytes;
+                //= MR-5.6-10
+                if (isNew[cid] || contexts.has(cid, RxContexts.WANTS_MORE)) {
+                    demand[count] = FairShare.UNLIMITED;
+                } else if (contexts.rateHint(cid) <= idle || !contexts.isIncomplete(cid)) {
+                    demand[count] = 0;
+                } else {
+                    demand[count] = (long) (bytes * 8e9 / elapsedNs);
+                }
                 leases[count++] = cid;
             }
         }
         return count;
+    }
+
+    private boolean wants(int i) {
+        return demand[i] == FairShare.UNLIMITED;
+    }
+
+    /**
+     * Tells leases that are to have less so, and turns shares into whole Mb/s. Returns what is
+     * still promised: what was told to those that may have packets on their way.
+     */
+    private long lower(int count) {
+        int idle = idleMbps(count);
+        long promised = 0;
+        for (int i = 0; i < count; i++) {
+            int told = contexts.rateHint(leases[i]);
+            long goal = Math.max(idle, share[i] / MBPS);
+            share[i] = wants(i) ? goal : Math.min(goal, told);
+            //= MR-5.6-7
+            if (wants(i)) {
+                promised += told;
+            } else if (demand[i] > 0) {
+                promised += Math.max(0, told - idle);
+            }
+            if (share[i] < told) {
+                tell(i, (int) share[i]);
+            }
+        }
+        return promised;
+    }
+
+    /** Tells leases that are to have more as much of it as is free. */
+    private void raise(int count, long missing, long free) {
+        for (int i = 0; i < count; i++) {
+            int told = contexts.rateHint(leases[i]);
+            long more = share[i] - told;
+            if (more > 0) {
+                long given = missing <= free ? more : more * free / missing;
+                tell(i, (int) (told + given));
+            }
+            isNew[leases[i]] &= contexts.rateHint(leases[i]) < share[i];
+        }
+    }
+
+    /** A small change waits for the next answer, and is not made where none is to come. */
+    private void tell(int i, int hint) {
+        int cid = leases[i];
+        int told = contexts.rateHint(cid);
+        boolean isMuch = Math.abs(hint - told) > told / TELL_PART;
+        if (isMuch || wants(i)) {
+            contexts.rateHint(cid, hint);
+        }
+        //= MR-5.6-11
+        if (isMuch && !contexts.has(cid, RxContexts.HINT_OWED)) {
+            contexts.set(cid, RxContexts.HINT_OWED);
+            untold.add(cid);
+        }
     }
 }

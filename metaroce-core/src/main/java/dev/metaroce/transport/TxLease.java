@@ -22,7 +22,10 @@ final class TxLease {
     private static final int PACER_BURST_BYTES_MAX = 64 << 10;
 
     /** Part of what a hint gives in a round trip that may go back to back. */
-    private static final int BURST_PART = Integer.getInteger("h.burst", 4);
+    private static final int BURST_PART = 4;
+
+    /** Longest wait of a new lease for its turn, at the hint it starts with. */
+    private static final int START_ROUND_TRIPS = 32;
 
     /** What a packet has on the wire of an Ethernet beside its payload: 38 + 28 + 48 + 4. */
     private static final int WIRE_BYTES = 118;
@@ -71,6 +74,7 @@ final class TxLease {
 
     /** The last packet was the last there was. */
     private boolean dry;
+
     private int longestArrivedBytes;
     private int longLosses;
     int poolLoad;
@@ -86,12 +90,7 @@ final class TxLease {
     /**
      * @param ownRateBitsPerSecond what this endpoint can receive, and supposedly send; 0: unknown
      */
-    TxLease(
-            int maxPaths,
-            NetAddress nobody,
-            long ownRateBitsPerSecond,
-            PullBudget pulls,
-            Rng rng) {
+    TxLease(int maxPaths, NetAddress nobody, long ownRateBitsPerSecond, PullBudget pulls, Rng rng) {
         peer = nobody;
         this.pulls = pulls;
         this.rng = rng;
@@ -195,13 +194,13 @@ final class TxLease {
 
     /**
      * The lease is new. When its hint gives less than a packet in a round trip many others start,
-     * too: all at once they would fill a queue, so each waits for a part of two round trips.
+     * too: all at once they would fill a queue, so each waits for a part of a packet's time.
      */
     void startLate(long nowNs) {
         long perRoundTrip = (long) (rateBitsPerSecond / 8e9 * minRttNs);
         int wire = mtu + WIRE_BYTES;
         if (rateBitsPerSecond != Long.MAX_VALUE && perRoundTrip < wire) {
-            int most = (int) Math.min(wire, Integer.getInteger("h.late", 2) * perRoundTrip);
+            int most = (int) Math.min(wire, START_ROUND_TRIPS * perRoundTrip);
             pacer.onSent(nowNs, rng.nextInt(most + 1), rateBitsPerSecond);
         }
     }
