@@ -1,6 +1,8 @@
 package dev.metaroce.sim.study;
 
+import dev.metaroce.congestion.CongestionAlgorithm;
 import dev.metaroce.event.CounterId;
+import dev.metaroce.path.PathStrategy;
 import dev.metaroce.sim.fabric.Fabric;
 import dev.metaroce.sim.fabric.FabricConfig;
 import dev.metaroce.sim.fabric.LinkChange;
@@ -44,25 +46,32 @@ public final class AblationStudy {
     /** A task. */
     public enum Scenario {
         /** One flow; each of its packets, and each that answers, gets lost with 1 %. */
-        LOSS(16, 1, 0.01),
+        LOSS(16, 1, 0.01, 64 << 20),
 
         /** All hosts but one send to that one. */
-        INCAST(65, 1, 0),
+        INCAST(65, 1, 0, 1 << 20),
 
         /** Each host sends to one other, and each is sent to by one. */
-        PERMUTATION(64, 1, 0),
+        PERMUTATION(64, 1, 0, 2 << 20),
 
         /** Pairs of hosts on eight planes, one of which dies a third of the way. */
-        PLANE(4, 8, 0);
+        PLANE(4, 8, 0, 64 << 20);
 
         private final int hosts;
         private final int planes;
         private final double loss;
+        private final long usualBytes;
 
-        Scenario(int hosts, int planes, double loss) {
+        Scenario(int hosts, int planes, double loss, long usualBytes) {
             this.hosts = hosts;
             this.planes = planes;
             this.loss = loss;
+            this.usualBytes = usualBytes;
+        }
+
+        /** Bytes of each flow, enough to see what a mechanism does. */
+        public long usualBytes() {
+            return usualBytes;
         }
     }
 
@@ -228,6 +237,9 @@ public final class AblationStudy {
         variants.add(new Variant("no hints", usual, false, true, Variant.USUAL_PATHS));
         variants.add(new Variant("no ECN", usual, true, false, Variant.USUAL_PATHS));
         variants.add(new Variant("no hints, no ECN", usual, false, false, Variant.USUAL_PATHS));
+        variants.add(Variant.of("NSCC", usual.with(CongestionAlgorithm.NSCC)));
+        variants.add(Variant.of("paths by bitmap", usual.with(PathStrategy.BITMAP)));
+        variants.add(Variant.of("recycled paths", usual.with(PathStrategy.RECYCLED)));
         for (int paths = 1; paths <= DeviceLimits.MAX_PATHS; paths *= 2) {
             if (paths != Variant.USUAL_PATHS) {
                 String name = paths == 1 ? "1 path" : paths + " paths";

@@ -24,6 +24,7 @@ public final class LineChart implements Chart {
     private final String y;
     private final YIntervalSeriesCollection lines = new YIntervalSeriesCollection();
     private boolean isLogarithmic;
+    private boolean hasMarks = true;
     private double yMax = Double.NaN;
 
     /**
@@ -47,6 +48,12 @@ public final class LineChart implements Chart {
     /** The vertical axis ends there. */
     public LineChart upTo(double yMax) {
         this.yMax = yMax;
+        return this;
+    }
+
+    /** For lines of so many points that marks would hide them. */
+    public LineChart withoutMarks() {
+        hasMarks = false;
         return this;
     }
 
@@ -87,6 +94,7 @@ public final class LineChart implements Chart {
             renderer.setSeriesPaint(i, Look.colour(i));
             renderer.setSeriesShape(i, Look.mark(i));
             renderer.setSeriesStroke(i, Look.line());
+            renderer.setSeriesShapesVisible(i, hasMarks);
         }
         NumberAxis vertical = new NumberAxis(y);
         vertical.setAutoRangeIncludesZero(true);

@@ -2,6 +2,7 @@ package dev.metaroce.tools.study;
 
 import dev.metaroce.tools.chart.Chart;
 import dev.metaroce.tools.chart.ChartFiles;
+import dev.metaroce.tools.chart.LineChart;
 import dev.metaroce.tools.cli.Numbers;
 import dev.metaroce.tools.cli.Output;
 import dev.metaroce.tools.cli.Terminal;
@@ -57,6 +58,11 @@ abstract class SeedStudy extends Study {
         try (Trials trials = new Trials(to, seed, seeds, atOnce, mayGoOn)) {
             measure(tables, trials);
         }
+    }
+
+    /** Adds a point that stands for all seeds. */
+    static void point(LineChart chart, String line, double x, Spread y) {
+        chart.point(line, x, y.median(), y.min(), y.max());
     }
 
     /** Draws a chart if charts are asked for. */
