@@ -106,6 +106,7 @@ final class Completer {
             path.onDelivered(acked);
             int ce = path.newCePackets(AckHeader.cePackets(m, record));
             path.state.congestion().onAck(nowNs, acked, Math.min(ce, acked), rttNs);
+            lease.selector.onAck(pathId, acked, Math.min(ce, acked));
             lease.onRoundTrip(rttNs);
         }
         if (holes || probed) {
@@ -304,6 +305,7 @@ final class Completer {
         }
         path.onDelivered(1);
         path.state.congestion().onAck(nowNs, 1, ce ? 1 : 0, rttNs);
+        lease.selector.onAck(pathId, 1, ce ? 1 : 0);
         path.state.onProgress(path.waitingSinceNs(nowNs));
         if (lease.pullWanted) {
             lease.pullWanted = false;
@@ -358,6 +360,7 @@ final class Completer {
         }
         counters.add(CounterId.LOSSES_DETECTED, lost);
         path.state.congestion().onLoss(nowNs, lost, sent);
+        lease.selector.onLoss(pathId);
     }
 
     void onNak(long nowNs, PacketMemory m, int at, NetAddress source) {
@@ -418,6 +421,7 @@ final class Completer {
         // Go-Back-N counts one loss: the rest was thrown away by the receiver, not by the network.
         //= MR-4.4-4
         path.state.congestion().onLoss(nowNs, 1, sent);
+        lease.selector.onLoss(pathId);
     }
 
     private void notReady(

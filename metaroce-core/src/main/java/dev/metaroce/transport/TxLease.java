@@ -36,7 +36,7 @@ final class TxLease {
 
     final TxPath[] paths;
     final PathState[] states;
-    final PathSelector selector = new PathSelector();
+    final PathSelector selector;
     final Pacer pacer = new Pacer(PACER_BURST_BYTES);
     final OpenMessages messages = new OpenMessages();
     NetAddress peer;
@@ -73,16 +73,19 @@ final class TxLease {
     boolean pullWanted;
 
     /**
-     * @param ownRateBitsPerSecond what this endpoint can receive, and supposedly send; 0: unknown
+     * @param limits for the paths, the mechanisms, and what this endpoint can receive, and
+     *     supposedly send
      */
-    TxLease(int maxPaths, NetAddress nobody, long ownRateBitsPerSecond, PullBudget pulls) {
+    TxLease(DeviceLimits limits, NetAddress nobody, PullBudget pulls) {
+        int maxPaths = limits.maxPaths();
         peer = nobody;
         this.pulls = pulls;
-        this.ownRateBitsPerSecond = ownRateBitsPerSecond;
+        ownRateBitsPerSecond = limits.inboundRateBitsPerSecond();
+        selector = limits.mechanisms().paths().create(maxPaths);
         paths = new TxPath[maxPaths];
         states = new PathState[maxPaths];
         for (int i = 0; i < maxPaths; i++) {
-            states[i] = new PathState();
+            states[i] = new PathState(limits.mechanisms().congestion());
             paths[i] = new TxPath(this, states[i]);
         }
     }
@@ -121,6 +124,7 @@ final class TxLease {
         int fewest = Math.min(FEWEST_PACKETS, 2 * INITIAL_WINDOW_PACKETS / pathCount);
         int window = Math.max(fewest, INITIAL_WINDOW_PACKETS / pathCount);
         for (int i = 0; i < pathCount; i++) {
+            states[i].congestion().onLine(ownRateBitsPerSecond, mtu, pathCount);
             states[i].reset(i + 1, window);
             paths[i].reset(initialPsn);
         }

@@ -49,7 +49,7 @@ class LargeMessageTest {
                 .isEqualTo(PostResult.OK);
         PacketMemory packet = new PacketMemory(64);
         PullBudget pulls = new PullBudget(DeviceLimits.defaults());
-        TxLease lease = new TxLease(1, NetAddress.ofIpv4(1, 1), 0, pulls);
+        TxLease lease = new TxLease(DeviceLimits.defaults(), NetAddress.ofIpv4(1, 1), pulls);
         lease.number = 1;
         lease.open(NetAddress.ofIpv4(1, 1), 0, 0, 0, 1, true);
         lease.start(0, mtu, 1, LARGEST, 1);
