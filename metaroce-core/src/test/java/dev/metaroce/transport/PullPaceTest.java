@@ -21,7 +21,7 @@ class PullPaceTest {
     private final PullPace pace = new PullPace(LIMITS, budget);
 
     private static TxLease lease(PullBudget pulls) {
-        return new TxLease(1, NetAddress.ofIpv4(1, 1), LINE, pulls);
+        return new TxLease(LIMITS, NetAddress.ofIpv4(1, 1), pulls);
     }
 
     /** Asks for replies until the pace is full; returns how many. */
