@@ -8,6 +8,7 @@ import dev.metaroce.util.WindowBitmap;
 import dev.metaroce.wire.AckHeader;
 import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.wire.DataHeader;
+import dev.metaroce.wire.Ecn;
 import dev.metaroce.wire.NakCode;
 import dev.metaroce.wire.NakHeader;
 import dev.metaroce.wire.NetAddress;
@@ -203,7 +204,7 @@ final class Completer {
     }
 
     /** A reply to a READ or an atomic operation: the payload is placed, the request answered. */
-    void onReply(long nowNs, PacketMemory m, int at, int bytes, NetAddress source, boolean ce) {
+    void onReply(long nowNs, PacketMemory m, int at, int bytes, NetAddress source, Ecn ecn) {
         TransportConnection c =
                 holder(
                         CommonHeader.ctx(m, at),
@@ -241,7 +242,8 @@ final class Completer {
             return;
         }
         counters.increment(CounterId.REPLIES_RECEIVED);
-        answered(nowNs, c, lease, path, pathId, psn, m, at, ce);
+        device.noteEcn(nowNs, c, ecn);
+        answered(nowNs, c, lease, path, pathId, psn, m, at, ecn == Ecn.CE);
     }
 
     /** True when the reply is to a packet that waits for it, and fits. */
