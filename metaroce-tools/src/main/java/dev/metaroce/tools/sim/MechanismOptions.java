@@ -5,9 +5,10 @@ import dev.metaroce.path.PathStrategy;
 import dev.metaroce.tools.cli.Choice;
 import dev.metaroce.transport.Mechanisms;
 
-import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.TypeConversionException;
+
+import java.util.ArrayList;
+import java.util.List;
 
 /** Mechanisms of the endpoints that differ from what is specified. */
 final class MechanismOptions {
@@ -36,14 +37,21 @@ final class MechanismOptions {
         return USUAL.with(congestion).with(paths);
     }
 
-    static final class Law implements ITypeConverter<CongestionAlgorithm> {
-        @Override
-        public CongestionAlgorithm convert(String text) {
-            return switch (text) {
-                case "ecn" -> CongestionAlgorithm.ECN_AIMD;
-                case "nscc" -> CongestionAlgorithm.NSCC;
-                default -> throw new TypeConversionException("'" + text + "' is none of ecn, nscc");
-            };
+    /** What is not as specified, in the words of the options. */
+    static List<String> differences(Mechanisms mechanisms) {
+        List<String> words = new ArrayList<>();
+        if (mechanisms.congestion() != USUAL.congestion()) {
+            words.add("congestion " + Choice.label(mechanisms.congestion()));
+        }
+        if (mechanisms.paths() != USUAL.paths()) {
+            words.add("path choice " + Choice.label(mechanisms.paths()));
+        }
+        return List.copyOf(words);
+    }
+
+    static final class Law extends Choice<CongestionAlgorithm> {
+        Law() {
+            super(CongestionAlgorithm.class, "_aimd");
         }
     }
 
