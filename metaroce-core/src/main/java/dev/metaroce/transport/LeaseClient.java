@@ -167,7 +167,7 @@ final class LeaseClient {
         request.srcCtx = c.srcCtx;
         request.mtu = limits.payloadMtu();
         request.profileMask = limits.profiles();
-        request.maxPaths = limits.maxPaths();
+        request.maxPaths = limits.sendingPaths();
         request.versionMask = LeaseServer.versions();
         request.demandKib = c.demandKib();
         request.priority = 0;
@@ -295,10 +295,7 @@ final class LeaseClient {
 
     private TxLease takeLease(NetAddress peer) {
         TxLease lease = spareCount > 0 ? spare[--spareCount] : null;
-        return lease == null
-                ? new TxLease(
-                        limits.maxPaths(), peer, limits.inboundRateBitsPerSecond(), device.pulls)
-                : lease;
+        return lease == null ? new TxLease(limits, peer, device.pulls) : lease;
     }
 
     void onQueued(long nowNs, PacketMemory m, int at, NetAddress source) {

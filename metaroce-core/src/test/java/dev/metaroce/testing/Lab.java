@@ -38,6 +38,9 @@ public final class Lab {
         /** Payload bytes that count but do not travel. */
         public int elided;
 
+        /** ECN-capable, so that a full queue marks it. */
+        public boolean ect;
+
         public boolean ce;
         public long delayNs;
         private long dueNs;
@@ -54,6 +57,7 @@ public final class Lab {
         private Packet(Packet other) {
             this(other.from, other.source, other.destination, other.route, other.bytes.clone());
             elided = other.elided;
+            ect = other.ect;
             ce = other.ce;
             delayNs = other.delayNs;
         }
@@ -185,6 +189,7 @@ public final class Lab {
                     at += size;
                     Packet packet = new Packet(this, source, batch.destination(run), route, bytes);
                     packet.elided = elided;
+                    packet.ect = batch.ect(run);
                     launch(packet);
                 }
             }
@@ -350,7 +355,7 @@ public final class Lab {
                 note("tail-drop", packet);
                 return;
             }
-            packet.ce |= queueNs > markAboveNs;
+            packet.ce |= packet.ect && queueNs > markAboveNs;
             long wireNs = (packet.length() + 60) * 8L * 1_000_000_000L / bitsPerSecond;
             portFreeNs[port] = nowNs + queueNs + wireNs;
             packet.dueNs = portFreeNs[port] + packet.delayNs;
