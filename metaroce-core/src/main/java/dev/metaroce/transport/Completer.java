@@ -104,6 +104,7 @@ final class Completer {
         }
         if (acked > 0) {
             path.onDelivered(acked);
+            device.noteAcknowledged(acked);
             int ce = path.newCePackets(AckHeader.cePackets(m, record));
             path.state.congestion().onAck(nowNs, acked, Math.min(ce, acked), rttNs);
             lease.onRoundTrip(rttNs);
@@ -370,6 +371,7 @@ final class Completer {
             device.event(nowNs, EventId.PACKET_LOST, pathId, una + bit, 0);
         }
         counters.add(CounterId.LOSSES_DETECTED, lost);
+        device.noteLoss();
         path.state.congestion().onLoss(nowNs, lost, sent);
     }
 

@@ -47,6 +47,9 @@ public final class DeviceState {
     static final int LINE_TIMER = timer(LINE, DEVICE_TIMER);
     static final int OFFER_TIMER = timer(OFFERS, DEVICE_TIMER);
 
+    /** Packets acknowledged without a loss after which no more is to be expected. */
+    private static final int LOSS_FORGOTTEN_PACKETS = 4096;
+
     private static final long PAUSE_SHOWS_NS = 1_000_000_000;
 
     final DeviceLimits limits;
@@ -66,6 +69,8 @@ public final class DeviceState {
     private long pauseNs;
 
     private long pauseEndNs;
+
+    private int packetsSinceLoss = LOSS_FORGOTTEN_PACKETS;
 
     Notices notices = Notices.NONE;
     private @Nullable TransportConnection[] connections = new TransportConnection[4];
@@ -89,6 +94,19 @@ public final class DeviceState {
         this.events = events;
         regions = new RegionTable(keySource);
         pulls = new PullBudget(limits);
+    }
+
+    void noteLoss() {
+        packetsSinceLoss = 0;
+    }
+
+    void noteAcknowledged(int packets) {
+        packetsSinceLoss = Math.min(packetsSinceLoss + packets, LOSS_FORGOTTEN_PACKETS);
+    }
+
+    /** True when packets to anyone got lost lately. */
+    boolean isLossy() {
+        return packetsSinceLoss < LOSS_FORGOTTEN_PACKETS;
     }
 
     public DeviceLimits limits() {

@@ -66,6 +66,16 @@ final class Requester {
             }
             sent += run;
         }
+        //= MR-4.3-12
+        if (sent < budget
+                && device.isLossy()
+                && lease.probesTails()
+                && nextStream(c, lease) == null) {
+            for (int i = 0; i < lease.pathCount; i++) {
+                lease.paths[i].probeTail();
+            }
+            sent += sendProbes(nowNs, lease, batch);
+        }
         return sent;
     }
 

@@ -249,6 +249,11 @@ final class TxLease {
         inFlightBytes -= costBytes(bytes);
     }
 
+    /** True when the answer to a probe is worth more than what it costs: no reply can tell. */
+    boolean probesTails() {
+        return selective && unanswered == 0;
+    }
+
     // READ and atomics
 
     /** False when the target serves no READ and no atomics. */

@@ -60,6 +60,9 @@ final class TxPath {
     private boolean probed;
     private int probeTime;
 
+    /** Number of the sending that was to follow the last probe. */
+    private int probedOrder;
+
     TxPath(TxLease lease, PathState state) {
         this.lease = lease;
         this.state = state;
@@ -79,6 +82,7 @@ final class TxPath {
         cePackets = 0;
         probeWanted = false;
         probed = false;
+        probedOrder = 0;
     }
 
     /** Oldest unacknowledged PSN. */
@@ -594,7 +598,13 @@ final class TxPath {
     void onProbeSent(int txTime) {
         probed = true;
         probeTime = txTime;
+        probedOrder = order;
         probeWanted = false;
+    }
+
+    /** Nothing follows for now that would tell of the last packets: a probe is to do so. */
+    void probeTail() {
+        probeWanted |= state.inFlight() > 0 && order != probedOrder;
     }
 
     /** True when a probe went that an answer may be to. */
