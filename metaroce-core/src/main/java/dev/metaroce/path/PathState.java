@@ -1,7 +1,7 @@
 package dev.metaroce.path;
 
+import dev.metaroce.congestion.CongestionAlgorithm;
 import dev.metaroce.congestion.CongestionControl;
-import dev.metaroce.congestion.EcnAimd;
 import dev.metaroce.congestion.RttEstimator;
 
 /**
@@ -17,7 +17,7 @@ public final class PathState {
      */
     private static final long MAX_WAIT_NS = 1_000_000_000;
 
-    private final CongestionControl congestion = new EcnAimd(MAX_WINDOW_PACKETS);
+    private final CongestionControl congestion;
     private final RttEstimator rtt = new RttEstimator();
     private int route;
     private int inFlight;
@@ -27,6 +27,10 @@ public final class PathState {
     private long activeNs;
     private boolean probed;
     private long probedNs;
+
+    public PathState(CongestionAlgorithm law) {
+        congestion = law.create(MAX_WINDOW_PACKETS);
+    }
 
     /** Starts afresh for a new lease. */
     public void reset(int newRoute, int initialWindowPackets) {

@@ -8,6 +8,7 @@ import dev.metaroce.util.WindowBitmap;
 import dev.metaroce.wire.AckHeader;
 import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.wire.DataHeader;
+import dev.metaroce.wire.Ecn;
 import dev.metaroce.wire.NakCode;
 import dev.metaroce.wire.NakHeader;
 import dev.metaroce.wire.NetAddress;
@@ -107,6 +108,7 @@ final class Completer {
             device.noteAcknowledged(acked);
             int ce = path.newCePackets(AckHeader.cePackets(m, record));
             path.state.congestion().onAck(nowNs, acked, Math.min(ce, acked), rttNs);
+            lease.selector.onAck(pathId, acked, Math.min(ce, acked));
             lease.onRoundTrip(rttNs);
         }
         if (lease.sackBits > 0 && (holes || probed)) {
@@ -218,7 +220,7 @@ final class Completer {
     }
 
     /** A reply to a READ or an atomic operation: the payload is placed, the request answered. */
-    void onReply(long nowNs, PacketMemory m, int at, int bytes, NetAddress source, boolean ce) {
+    void onReply(long nowNs, PacketMemory m, int at, int bytes, NetAddress source, Ecn ecn) {
         TransportConnection c =
                 holder(
                         CommonHeader.ctx(m, at),
@@ -256,7 +258,8 @@ final class Completer {
             return;
         }
         counters.increment(CounterId.REPLIES_RECEIVED);
-        answered(nowNs, c, lease, path, pathId, psn, m, at, ce);
+        device.noteEcn(nowNs, c, ecn);
+        answered(nowNs, c, lease, path, pathId, psn, m, at, ecn == Ecn.CE);
     }
 
     /** True when the reply is to a packet that waits for it, and fits. */
@@ -318,6 +321,7 @@ final class Completer {
         }
         path.onDelivered(1);
         path.state.congestion().onAck(nowNs, 1, ce ? 1 : 0, rttNs);
+        lease.selector.onAck(pathId, 1, ce ? 1 : 0);
         path.state.onProgress(path.waitingSinceNs(nowNs));
         if (lease.pullWanted) {
             lease.pullWanted = false;
@@ -373,6 +377,7 @@ final class Completer {
         counters.add(CounterId.LOSSES_DETECTED, lost);
         device.noteLoss();
         path.state.congestion().onLoss(nowNs, lost, sent);
+        lease.selector.onLoss(pathId);
     }
 
     void onNak(long nowNs, PacketMemory m, int at, NetAddress source) {
@@ -433,6 +438,7 @@ final class Completer {
         // Go-Back-N counts one loss: the rest was thrown away by the receiver, not by the network.
         //= MR-4.4-4
         path.state.congestion().onLoss(nowNs, 1, sent);
+        lease.selector.onLoss(pathId);
     }
 
     private void notReady(

@@ -1,5 +1,6 @@
 package dev.metaroce.transport;
 
+import dev.metaroce.event.AsyncEventType;
 import dev.metaroce.event.CounterId;
 import dev.metaroce.event.Counters;
 import dev.metaroce.event.EventId;
@@ -9,6 +10,7 @@ import dev.metaroce.util.IntRing;
 import dev.metaroce.util.Rng;
 import dev.metaroce.util.TimerTable;
 import dev.metaroce.wire.ControlOpcode;
+import dev.metaroce.wire.Ecn;
 import dev.metaroce.wire.NetAddress;
 
 import org.jspecify.annotations.Nullable;
@@ -49,6 +51,10 @@ public final class DeviceState {
 
     /** Packets acknowledged without a loss after which no more is to be expected. */
     private static final int LOSS_FORGOTTEN_PACKETS = 4096;
+
+    private static final String ECN_MISSING_TEXT =
+            "packets of the peer come without ECN: cleared on the way, or not set by its system;"
+                    + " loss and delay alone tell of congestion";
 
     private static final long PAUSE_SHOWS_NS = 1_000_000_000;
 
@@ -146,6 +152,21 @@ public final class DeviceState {
 
     void event(long nowNs, EventId id, long a, long b, long c) {
         events.onEvent(nowNs, id, a, b, c);
+    }
+
+    /** A packet of a peer that is to be marked ECN-capable came with this. */
+    void noteEcn(long nowNs, @Nullable TransportConnection c, Ecn ecn) {
+        if (ecn == Ecn.CE) {
+            counters.increment(CounterId.CE_PACKETS);
+        } else if (ecn == Ecn.NOT_ECT) {
+            counters.increment(CounterId.NOT_ECT_PACKETS);
+            //= MR-5.2-20
+            if (c != null && !c.lacksEcn) {
+                c.lacksEcn = true;
+                event(nowNs, EventId.ECN_MISSING, c.peer.port(), 0, 0);
+                c.notices.raise(AsyncEventType.ECN_MISSING, c, ECN_MISSING_TEXT);
+            }
+        }
     }
 
     /** This endpoint did nothing for {@code lateNs}, though it was to. */

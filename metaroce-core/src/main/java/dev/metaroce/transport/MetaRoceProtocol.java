@@ -2,6 +2,7 @@ package dev.metaroce.transport;
 
 import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.wire.ControlOpcode;
+import dev.metaroce.wire.Ecn;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.PacketMemory;
 import dev.metaroce.wire.PacketType;
@@ -100,7 +101,7 @@ public final class MetaRoceProtocol {
 
     /** One packet that passed the door. */
     public void onPacket(
-            long nowNs, PacketMemory m, int at, int bytes, NetAddress source, boolean ce) {
+            long nowNs, PacketMemory m, int at, int bytes, NetAddress source, Ecn ecn) {
         PacketType type = PacketType.of(CommonHeader.type(m, at));
         if (type == null) {
             return;
@@ -108,9 +109,9 @@ public final class MetaRoceProtocol {
         switch (type) {
             case DATA -> {
                 if (Stream.opcodeOf(CommonHeader.opcode(m, at)).isReply()) {
-                    completer.onReply(nowNs, m, at, bytes, source, ce);
+                    completer.onReply(nowNs, m, at, bytes, source, ecn);
                 } else {
-                    responder.onData(nowNs, m, at, bytes, source, ce);
+                    responder.onData(nowNs, m, at, bytes, source, ecn);
                 }
             }
             case ACK -> completer.onAck(nowNs, m, at, source);

@@ -139,6 +139,7 @@ final class PathTimers {
         if (path.state.timeouts() > 1) {
             device.counters.increment(CounterId.RTO_FIRED);
             path.state.congestion().onTimeout(nowNs);
+            lease.selector.onTimeout(pathId);
         }
         if (PathHealth.shouldReroute(path.state)) {
             //= MR-4.3-4

@@ -38,7 +38,7 @@ final class TxLease {
     private final int routes;
     final TxPath[] paths;
     final PathState[] states;
-    final PathSelector selector = new PathSelector();
+    final PathSelector selector;
     final Pacer pacer = new Pacer(PACER_BURST_BYTES);
     final OpenMessages messages = new OpenMessages();
     NetAddress peer;
@@ -90,6 +90,7 @@ final class TxLease {
         this.pulls = pulls;
         ownRateBitsPerSecond = limits.inboundRateBitsPerSecond();
         mechanisms = limits.mechanisms();
+        selector = mechanisms.paths().create(limits.maxPaths());
         routes = limits.routes();
         sackBits = mechanisms.sackBits();
         //= MR-4.3-9
@@ -98,7 +99,7 @@ final class TxLease {
         paths = new TxPath[maxPaths];
         states = new PathState[maxPaths];
         for (int i = 0; i < maxPaths; i++) {
-            states[i] = new PathState();
+            states[i] = new PathState(limits.mechanisms().congestion());
             paths[i] = new TxPath(this, states[i]);
         }
     }
@@ -137,6 +138,7 @@ final class TxLease {
         int fewest = Math.min(FEWEST_PACKETS, 2 * INITIAL_WINDOW_PACKETS / pathCount);
         int window = Math.max(fewest, INITIAL_WINDOW_PACKETS / pathCount);
         for (int i = 0; i < pathCount; i++) {
+            states[i].congestion().onLine(ownRateBitsPerSecond, mtu, pathCount);
             states[i].reset(i + 1, window);
             paths[i].reset(initialPsn);
         }

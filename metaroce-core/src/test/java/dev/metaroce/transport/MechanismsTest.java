@@ -10,6 +10,7 @@ import dev.metaroce.testing.Profiles;
 import dev.metaroce.testing.RawPacket;
 import dev.metaroce.testing.Sender;
 import dev.metaroce.util.Rng;
+import dev.metaroce.wire.Ecn;
 import dev.metaroce.wire.Flags;
 import dev.metaroce.wire.Profile;
 
@@ -185,7 +186,7 @@ class MechanismsTest {
     @ValueSource(booleans = {true, false})
     void dataIsEcnCapableOrNot(boolean ecn) {
         Pair pair = pair(Profile.M, PATHS, Mechanisms.DEFAULT.withEcn(ecn));
-        Set<Integer> capable = seen(pair, packet -> packet.ect ? 1 : 0);
+        Set<Integer> capable = seen(pair, packet -> packet.ecn == Ecn.NOT_ECT ? 0 : 1);
         writeAll(pair);
 
         assertThat(capable).containsExactly(ecn ? 1 : 0);

@@ -485,7 +485,7 @@ public final class Simulation implements Fabric.Hosts {
                     fabric.offset(packet),
                     fabric.datagramBytes(packet),
                     hosts[fabric.source(packet)].address,
-                    fabric.isCe(packet));
+                    fabric.ecn(packet));
         }
         fabric.give(packet);
     }
