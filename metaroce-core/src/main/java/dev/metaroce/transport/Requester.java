@@ -33,11 +33,14 @@ final class Requester {
 
     private final DeviceState device;
     private final Counters counters;
+    private final boolean ecn;
     private int turnPackets;
 
     Requester(DeviceState device) {
         this.device = device;
         counters = device.counters;
+        //= MR-5.2-5
+        ecn = device.limits.mechanisms().ecn();
     }
 
     /**
@@ -62,6 +65,16 @@ final class Requester {
                 break;
             }
             sent += run;
+        }
+        //= MR-4.3-12
+        if (sent < budget
+                && device.isLossy()
+                && lease.probesTails()
+                && nextStream(c, lease) == null) {
+            for (int i = 0; i < lease.pathCount; i++) {
+                lease.paths[i].probeTail();
+            }
+            sent += sendProbes(nowNs, lease, batch);
         }
         return sent;
     }
@@ -89,7 +102,7 @@ final class Requester {
             if (path.probeWanted && batch.hasRoom(CommonHeader.MIN_PACKET_BYTES)) {
                 int txTime = CommonHeader.toTxTime(nowNs);
                 int bytes = CommonHeader.MIN_PACKET_BYTES;
-                int at = batch.append(lease.peer, path.state.route(), true, bytes);
+                int at = batch.append(lease.peer, path.state.route(), ecn, bytes);
                 //= MR-2.5-7, MR-2.5-8
                 CommonHeader.encode(
                         batch.memory(),
@@ -103,7 +116,7 @@ final class Requester {
                         path.nextPsn(),
                         txTime);
                 CommonHeader.seal(batch.memory(), at, CommonHeader.BYTES);
-                path.probeWanted = false;
+                path.onProbeSent(txTime);
                 counters.increment(CounterId.PROBES_SENT);
                 sent++;
             }
@@ -298,8 +311,8 @@ final class Requester {
         int at =
                 batch.append(
                         lease.peer,
-                        lease.states[pathId].route(),
-                        true,
+                        lease.route(pathId, (flags & Flags.RETX) != 0),
+                        ecn,
                         CommonHeader.MIN_PACKET_BYTES);
         //= MR-4.5-4
         CommonHeader.encode(
@@ -340,7 +353,8 @@ final class Requester {
         boolean imm = last && opcode.carriesImmediate();
         int header = DataHeader.headerBytes(opcode, imm);
         int packetBytes = header + bytes + CommonHeader.TRAILER_BYTES;
-        int at = batch.append(lease.peer, path.state.route(), true, packetBytes);
+        int route = lease.route(pathId, (extraFlags & Flags.RETX) != 0);
+        int at = batch.append(lease.peer, route, ecn, packetBytes);
         PacketMemory m = batch.memory();
         int flags = extraFlags | (last ? Flags.LAST : 0) | (imm ? Flags.IMM : 0);
         CommonHeader.encode(
