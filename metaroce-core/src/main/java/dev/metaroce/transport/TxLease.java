@@ -269,16 +269,30 @@ final class TxLease {
         return unanswered < maxReads && pulls.admits(bytes);
     }
 
+    /** What replies that are waited for take, with overhead. */
+    long unansweredBytes() {
+        return unansweredBytes;
+    }
+
+    /** The shortest round trip so far, the guess of the REQUEST included; 0 for none. */
+    long minRttNs() {
+        return minRttNs;
+    }
+
     /** A reply is asked for. */
     void onPull(int bytes) {
-        unanswered++;
+        if (unanswered++ == 0) {
+            pulls.enter();
+        }
         unansweredBytes += costBytes(bytes);
         pulls.ask(bytes);
     }
 
     /** A reply came, or nobody waits for it any more. */
     void onAnswered(int bytes) {
-        unanswered--;
+        if (--unanswered == 0) {
+            pulls.leave();
+        }
         unansweredBytes -= costBytes(bytes);
         pulls.giveBack(costBytes(bytes));
     }
@@ -286,6 +300,9 @@ final class TxLease {
     /** The lease is gone, and the replies with it. */
     void dropPulls() {
         pulls.giveBack(unansweredBytes);
+        if (unanswered > 0) {
+            pulls.leave();
+        }
         unanswered = 0;
         unansweredBytes = 0;
     }
