@@ -21,6 +21,7 @@ public final class PathState {
     private final RttEstimator rtt = new RttEstimator();
     private int route;
     private int inFlight;
+    private int tailProbes;
     private int timeouts;
     private int moves;
     private long activeNs;
@@ -37,6 +38,7 @@ public final class PathState {
         congestion.reset(initialWindowPackets);
         rtt.reset();
         inFlight = 0;
+        tailProbes = 0;
         timeouts = 0;
         moves = 0;
         activeNs = 0;
@@ -88,6 +90,7 @@ public final class PathState {
     public void onProgress(long sinceNs) {
         // A packet older than the last probe waits for that probe's answer.
         activeNs = probed && probedNs - sinceNs > 0 ? probedNs : sinceNs;
+        tailProbes = 0;
         timeouts = 0;
         moves = 0;
     }
@@ -99,6 +102,21 @@ public final class PathState {
 
     public void onTimeout(long nowNs) {
         timeouts++;
+        onProbe(nowNs);
+    }
+
+    /** Probes in a row without an answer that do not count as time-outs. */
+    public int tailProbes() {
+        return tailProbes;
+    }
+
+    /** The peer is asked once more before that counts as a time-out. */
+    public void onTailProbe(long nowNs) {
+        tailProbes++;
+        onProbe(nowNs);
+    }
+
+    private void onProbe(long nowNs) {
         activeNs = nowNs;
         probed = true;
         probedNs = nowNs;

@@ -91,32 +91,48 @@ final class Completer {
         int echo = AckHeader.echoTime(m, record);
         int acked = ackThrough(nowNs, c, lease, path, cum, echo);
         boolean holes = AckHeader.hasSack(m, record);
-        if (holes) {
+        boolean bits = holes && lease.sackBits > 0;
+        if (bits) {
             acked += ackSelected(c, lease, path, m, record, cum, echo);
         }
-        boolean probed = (AckHeader.recordFlags(m, record) & AckHeader.RFLAG_PROBE_REPLY) != 0;
-        if (probed) {
-            path.onProbeReply(echo);
-        }
+        //= MR-4.3-11
+        boolean probed =
+                path.isProbed()
+                        && (AckHeader.recordFlags(m, record) & AckHeader.RFLAG_PROBE_REPLY) != 0;
         long rttNs = rttNs(nowNs, echo, AckHeader.ackDelay(m, record));
         if (acked > 0 || probed) {
             path.state.rtt().onSample(rttNs);
         }
         if (acked > 0) {
             path.onDelivered(acked);
+            device.noteAcknowledged(acked);
             int ce = path.newCePackets(AckHeader.cePackets(m, record));
             path.state.congestion().onAck(nowNs, acked, Math.min(ce, acked), rttNs);
             lease.selector.onAck(pathId, acked, Math.min(ce, acked));
             lease.onRoundTrip(rttNs);
         }
-        if (holes || probed) {
+        if (lease.sackBits > 0 && (holes || probed)) {
             lose(nowNs, lease, path, pathId, LossDetector.overtaken(path, found));
         }
-        if (probed) {
-            lose(nowNs, lease, path, pathId, LossDetector.unansweredAt(path, echo, found));
+        if (probed || holes != bits) {
+            onTold(nowNs, lease, path, pathId, probed ? path.toldUntil(echo) : echo, probed);
         }
         if (acked > 0 || probed) {
             path.state.onProgress(path.waitingSinceNs(nowNs));
+        }
+    }
+
+    /** Something that was sent at {@code time} arrived, and this answer tells of all before. */
+    private void onTold(
+            long nowNs, TxLease lease, TxPath path, int pathId, int time, boolean probed) {
+        //= MR-4.3-8
+        int lost =
+                lease.sackBits > 0
+                        ? LossDetector.olderThan(path, time, found)
+                        : LossDetector.oldestOlderThan(path, time, found);
+        lose(nowNs, lease, path, pathId, lost);
+        if (probed) {
+            lose(nowNs, lease, path, pathId, LossDetector.unansweredAt(path, time, found));
         }
     }
 
@@ -186,7 +202,7 @@ final class Completer {
         lease.onArrived(path.packetBytes(psn));
         if (spurious) {
             counters.increment(CounterId.SPURIOUS_RESENDS);
-            path.onSpurious();
+            path.onSpurious(psn);
         }
         Stream stream = path.stream(psn);
         if (stream != null) {
@@ -359,6 +375,7 @@ final class Completer {
             device.event(nowNs, EventId.PACKET_LOST, pathId, una + bit, 0);
         }
         counters.add(CounterId.LOSSES_DETECTED, lost);
+        device.noteLoss();
         path.state.congestion().onLoss(nowNs, lost, sent);
         lease.selector.onLoss(pathId);
     }

@@ -51,6 +51,9 @@ public final class DeviceState {
     static final int OFFER_TIMER = timer(OFFERS, DEVICE_TIMER);
     static final int PULL_TIMER = timer(PULLS, DEVICE_TIMER);
 
+    /** Packets acknowledged without a loss after which no more is to be expected. */
+    private static final int LOSS_FORGOTTEN_PACKETS = 4096;
+
     private static final String ECN_MISSING_TEXT =
             "packets of the peer come without ECN: cleared on the way, or not set by its system;"
                     + " loss and delay alone tell of congestion";
@@ -76,6 +79,8 @@ public final class DeviceState {
 
     private long pauseEndNs;
 
+    private int packetsSinceLoss = LOSS_FORGOTTEN_PACKETS;
+
     Notices notices = Notices.NONE;
     private @Nullable TransportConnection[] connections = new TransportConnection[4];
     private int connectionCount;
@@ -99,6 +104,19 @@ public final class DeviceState {
         regions = new RegionTable(keySource);
         pulls = new PullBudget(limits);
         pullPace = new PullPace(limits, pulls);
+    }
+
+    void noteLoss() {
+        packetsSinceLoss = 0;
+    }
+
+    void noteAcknowledged(int packets) {
+        packetsSinceLoss = Math.min(packetsSinceLoss + packets, LOSS_FORGOTTEN_PACKETS);
+    }
+
+    /** True when packets to anyone got lost lately. */
+    boolean isLossy() {
+        return packetsSinceLoss < LOSS_FORGOTTEN_PACKETS;
     }
 
     public DeviceLimits limits() {

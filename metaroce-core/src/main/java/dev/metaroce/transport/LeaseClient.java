@@ -167,7 +167,7 @@ final class LeaseClient {
         request.srcCtx = c.srcCtx;
         request.mtu = limits.payloadMtu();
         request.profileMask = limits.profiles();
-        request.maxPaths = limits.maxPaths();
+        request.maxPaths = limits.sendingPaths();
         request.versionMask = LeaseServer.versions();
         request.demandKib = c.demandKib();
         request.priority = 0;

@@ -106,7 +106,8 @@ final class ReplyQueue {
         }
         PacketMemory m = batch.memory();
         int route = acks.route(cid, request.path);
-        int at = batch.append(connection.peer, route, true, packetBytes(request.bytes));
+        boolean ecn = device.limits.mechanisms().ecn();
+        int at = batch.append(connection.peer, route, ecn, packetBytes(request.bytes));
         Opcode opcode = atomic ? Opcode.ATOMIC_REPLY : Opcode.READ_DATA;
         int now = CommonHeader.toTxTime(nowNs);
         //= MR-4.6-2

@@ -33,6 +33,7 @@ final class Requester {
 
     private final DeviceState device;
     private final Counters counters;
+    private final boolean ecn;
     private final ReceiverShares shares;
     private int turnPackets;
 
@@ -40,6 +41,8 @@ final class Requester {
         this.device = device;
         this.shares = shares;
         counters = device.counters;
+        //= MR-5.2-5
+        ecn = device.limits.mechanisms().ecn();
     }
 
     /**
@@ -64,6 +67,16 @@ final class Requester {
                 break;
             }
             sent += run;
+        }
+        //= MR-4.3-12
+        if (sent < budget
+                && device.isLossy()
+                && lease.probesTails()
+                && nextStream(c, lease) == null) {
+            for (int i = 0; i < lease.pathCount; i++) {
+                lease.paths[i].probeTail();
+            }
+            sent += sendProbes(nowNs, lease, batch);
         }
         return sent;
     }
@@ -91,7 +104,7 @@ final class Requester {
             if (path.probeWanted && batch.hasRoom(CommonHeader.MIN_PACKET_BYTES)) {
                 int txTime = CommonHeader.toTxTime(nowNs);
                 int bytes = CommonHeader.MIN_PACKET_BYTES;
-                int at = batch.append(lease.peer, path.state.route(), true, bytes);
+                int at = batch.append(lease.peer, path.state.route(), ecn, bytes);
                 //= MR-2.5-7, MR-2.5-8
                 CommonHeader.encode(
                         batch.memory(),
@@ -105,7 +118,7 @@ final class Requester {
                         path.nextPsn(),
                         txTime);
                 CommonHeader.seal(batch.memory(), at, CommonHeader.BYTES);
-                path.probeWanted = false;
+                path.onProbeSent(txTime);
                 counters.increment(CounterId.PROBES_SENT);
                 sent++;
             }
@@ -324,8 +337,8 @@ final class Requester {
         int at =
                 batch.append(
                         lease.peer,
-                        lease.states[pathId].route(),
-                        true,
+                        lease.route(pathId, (flags & Flags.RETX) != 0),
+                        ecn,
                         CommonHeader.MIN_PACKET_BYTES);
         //= MR-4.5-4
         CommonHeader.encode(
@@ -366,7 +379,8 @@ final class Requester {
         boolean imm = last && opcode.carriesImmediate();
         int header = DataHeader.headerBytes(opcode, imm);
         int packetBytes = header + bytes + CommonHeader.TRAILER_BYTES;
-        int at = batch.append(lease.peer, path.state.route(), true, packetBytes);
+        int route = lease.route(pathId, (extraFlags & Flags.RETX) != 0);
+        int at = batch.append(lease.peer, route, ecn, packetBytes);
         PacketMemory m = batch.memory();
         int flags = extraFlags | (last ? Flags.LAST : 0) | (imm ? Flags.IMM : 0);
         CommonHeader.encode(

@@ -34,6 +34,8 @@ final class TxLease {
      */
     private static final int LONG_LOSSES_MIN = 64;
 
+    private final Mechanisms mechanisms;
+    private final int routes;
     final TxPath[] paths;
     final PathState[] states;
     final PathSelector selector;
@@ -46,6 +48,14 @@ final class TxLease {
     int pathCount;
     boolean selective;
     int mtu;
+
+    /** Bits of a SACK that are looked at; 0: none, so that one hole at a time is found. */
+    final int sackBits;
+
+    /** PSNs of a path from the oldest unacknowledged one on that may be in use. */
+    final int psnSpan;
+
+    private int turnOfRoutes;
 
     /** Counts the leases of its connection. */
     int number;
@@ -73,15 +83,19 @@ final class TxLease {
     boolean pullWanted;
 
     /**
-     * @param limits for the paths, the mechanisms, and what this endpoint can receive, and
-     *     supposedly send
+     * @param limits whose inbound rate is, supposedly, also what this endpoint can send
      */
     TxLease(DeviceLimits limits, NetAddress nobody, PullBudget pulls) {
-        int maxPaths = limits.maxPaths();
         peer = nobody;
         this.pulls = pulls;
         ownRateBitsPerSecond = limits.inboundRateBitsPerSecond();
-        selector = limits.mechanisms().paths().create(maxPaths);
+        mechanisms = limits.mechanisms();
+        selector = mechanisms.paths().create(limits.maxPaths());
+        routes = limits.routes();
+        sackBits = mechanisms.sackBits();
+        //= MR-4.3-9
+        psnSpan = sackBits == 0 ? TxPath.WINDOW : sackBits;
+        int maxPaths = limits.maxPaths();
         paths = new TxPath[maxPaths];
         states = new PathState[maxPaths];
         for (int i = 0; i < maxPaths; i++) {
@@ -135,6 +149,16 @@ final class TxLease {
         //= MR-3.7-10
         paths[0].reset(initialPsn + 1);
         poolLoad = load;
+    }
+
+    /** The route of the next packet of a path. */
+    int route(int pathId, boolean again) {
+        if (selective && mechanisms.sequence() == SequenceSpace.LEASE) {
+            turnOfRoutes = (turnOfRoutes + 1) % paths.length;
+            return 1 + (states[pathId].route() - 1 + turnOfRoutes) % routes;
+        }
+        boolean elsewhere = again && mechanisms.resend() == ResendRoute.OTHER_PATH;
+        return states[elsewhere ? (pathId + 1) % pathCount : pathId].route();
     }
 
     /** What the target allows now, from GRANT or ACK. */
@@ -231,6 +255,11 @@ final class TxLease {
     void onGone(int bytes) {
         payloadInFlightBytes -= bytes;
         inFlightBytes -= costBytes(bytes);
+    }
+
+    /** True when the answer to a probe is worth more than what it costs: no reply can tell. */
+    boolean probesTails() {
+        return selective && unanswered == 0;
     }
 
     // READ and atomics
