@@ -8,7 +8,29 @@ public final class PathHealth {
      */
     static final int MAX_TIMEOUTS = 4;
 
+    /** A path that is away asks its first route once in so many round trips, or less often. */
+    private static final int ROUND_TRIPS_PER_QUESTION = 16;
+
     private PathHealth() {}
+
+    /**
+     * How much later than a packet of a path another one has to be sent, on another path, so that
+     * its arrival makes the first path suspect: the answer to the first packet is overdue by a
+     * whole round trip then, and it was not the sender or the target that stood still.
+     *
+     * @return nanoseconds; Long.MAX_VALUE for a path of which nothing was heard yet, which may be
+     *     longer than all others
+     */
+    public static long patienceNs(PathState path) {
+        return path.rtt().isMeasured()
+                ? path.rtt().srttNs() / 2 + 4 * path.rtt().rttvarNs()
+                : Long.MAX_VALUE;
+    }
+
+    /** How often a path that is away asks its first route. */
+    public static long questionIntervalNs(PathState path, long rtoFloorNs) {
+        return Math.max(ROUND_TRIPS_PER_QUESTION * path.rtt().srttNs(), rtoFloorNs);
+    }
 
     /** True when the path should leave its route. */
     public static boolean shouldReroute(PathState path) {

@@ -19,7 +19,7 @@ public final class PathState {
 
     private final CongestionControl congestion = new EcnAimd(MAX_WINDOW_PACKETS);
     private final RttEstimator rtt = new RttEstimator();
-    private int route;
+    private final PathRoute way = new PathRoute();
     private int inFlight;
     private int timeouts;
     private int moves;
@@ -29,7 +29,7 @@ public final class PathState {
 
     /** Starts afresh for a new lease. */
     public void reset(int newRoute, int initialWindowPackets) {
-        route = newRoute;
+        way.reset(newRoute);
         congestion.reset(initialWindowPackets);
         rtt.reset();
         inFlight = 0;
@@ -47,9 +47,19 @@ public final class PathState {
         return rtt;
     }
 
-    /** Index of the sending socket. */
+    /** The way it goes. */
+    public PathRoute way() {
+        return way;
+    }
+
+    /** Number of the way it goes. */
     public int route() {
-        return route;
+        return way.number();
+    }
+
+    /** True when an answer is waited for. */
+    public boolean isAwaited() {
+        return inFlight > 0 || way.isSuspect();
     }
 
     /** Packets sent and neither acknowledged nor found lost. */
@@ -57,8 +67,9 @@ public final class PathState {
         return inFlight;
     }
 
+    /** Packets that may be sent; none while the way is suspect, or about to be left. */
     public int freeWindow() {
-        return congestion.windowPackets() - inFlight;
+        return way.isClosed() ? 0 : congestion.windowPackets() - inFlight;
     }
 
     public void onSent(long nowNs) {
@@ -86,6 +97,7 @@ public final class PathState {
         activeNs = probed && probedNs - sinceNs > 0 ? probedNs : sinceNs;
         timeouts = 0;
         moves = 0;
+        way.clear();
     }
 
     /** Probes and time-outs in a row without an answer on this route. */
@@ -106,8 +118,13 @@ public final class PathState {
      * the time-out again, but a little longer with every move.
      */
     public void moveTo(int newRoute, int windowPackets) {
-        route = newRoute;
         congestion.reset(windowPackets);
+        moveTo(newRoute);
+    }
+
+    /** Changes the route and keeps the window. */
+    public void moveTo(int newRoute) {
+        way.moveTo(newRoute);
         timeouts = 1;
         moves++;
     }

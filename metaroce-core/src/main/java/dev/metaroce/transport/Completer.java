@@ -27,12 +27,14 @@ final class Completer {
     private final DeviceState device;
     private final Counters counters;
     private final LeaseClient leases;
+    private final PathWatch watch;
     private final long[] sack = new long[WindowBitmap.WORDS];
     private final long[] found = new long[WindowBitmap.WORDS];
 
     Completer(DeviceState device, LeaseClient leases) {
         this.device = device;
         this.leases = leases;
+        watch = new PathWatch(device);
         counters = device.counters;
     }
 
@@ -74,6 +76,7 @@ final class Completer {
             onRecord(nowNs, c, lease, m, record);
             record = AckHeader.nextRecord(m, record);
         }
+        watch.look(nowNs, c, lease);
         leases.afterProgress(nowNs, c);
     }
 
@@ -93,7 +96,9 @@ final class Completer {
         if (holes) {
             acked += ackSelected(c, lease, path, m, record, cum, echo);
         }
-        boolean probed = (AckHeader.recordFlags(m, record) & AckHeader.RFLAG_PROBE_REPLY) != 0;
+        boolean probed =
+                (AckHeader.recordFlags(m, record) & AckHeader.RFLAG_PROBE_REPLY) != 0
+                        && !watch.isHomeAnswer(path.state, echo);
         if (probed) {
             path.onProbeReply(echo);
         }
@@ -114,7 +119,8 @@ final class Completer {
             lose(nowNs, lease, path, pathId, LossDetector.unansweredAt(path, echo, found));
         }
         if (acked > 0 || probed) {
-            path.state.onProgress(path.waitingSinceNs(nowNs));
+            watch.onArrival(nowNs, lease, echo);
+            watch.onProgress(nowNs, path);
         }
     }
 
@@ -302,7 +308,7 @@ final class Completer {
         }
         path.onDelivered(1);
         path.state.congestion().onAck(nowNs, 1, ce ? 1 : 0, rttNs);
-        path.state.onProgress(path.waitingSinceNs(nowNs));
+        watch.onProgress(nowNs, path);
         if (lease.pullWanted) {
             lease.pullWanted = false;
             c.readyAll();
@@ -410,7 +416,7 @@ final class Completer {
             lease.onOldestLost(path.packetBytes(expected));
         }
         int lost = path.markLostFrom(expected);
-        path.state.onProgress(path.waitingSinceNs(nowNs));
+        watch.onProgress(nowNs, path);
         counters.add(CounterId.LOSSES_DETECTED, lost);
         device.event(nowNs, EventId.PACKET_LOST, pathId, expected, lost);
         // Go-Back-N counts one loss: the rest was thrown away by the receiver, not by the network.
@@ -455,7 +461,7 @@ final class Completer {
         }
         //= MR-4.5-8
         path.defer(psn, nowNs, stream.pausedUntilNs);
-        path.state.onProgress(path.waitingSinceNs(nowNs));
+        watch.onProgress(nowNs, path);
         device.armBy(
                 DeviceState.timer(c.index, DeviceState.CONNECTION_TIMER), stream.pausedUntilNs);
     }

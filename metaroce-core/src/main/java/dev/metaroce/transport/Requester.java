@@ -87,28 +87,36 @@ final class Requester {
         for (int i = 0; i < lease.pathCount; i++) {
             TxPath path = lease.paths[i];
             if (path.probeWanted && batch.hasRoom(CommonHeader.MIN_PACKET_BYTES)) {
-                int txTime = CommonHeader.toTxTime(nowNs);
-                int bytes = CommonHeader.MIN_PACKET_BYTES;
-                int at = batch.append(lease.peer, path.state.route(), true, bytes);
-                //= MR-2.5-7, MR-2.5-8
-                CommonHeader.encode(
-                        batch.memory(),
-                        at,
-                        PacketType.PROBE.code(),
-                        Flags.ACK_REQ,
-                        lease.token,
-                        i,
-                        0,
-                        0,
-                        path.nextPsn(),
-                        txTime);
-                CommonHeader.seal(batch.memory(), at, CommonHeader.BYTES);
+                sendProbe(nowNs, lease, i, path.state.route(), batch);
                 path.probeWanted = false;
-                counters.increment(CounterId.PROBES_SENT);
+                sent++;
+            }
+            if (path.homeWanted && batch.hasRoom(CommonHeader.MIN_PACKET_BYTES)) {
+                sendProbe(nowNs, lease, i, path.state.way().home(), batch);
+                path.homeWanted = false;
+                path.state.way().onHomeAsked(CommonHeader.toTxTime(nowNs));
                 sent++;
             }
         }
         return sent;
+    }
+
+    private void sendProbe(long nowNs, TxLease lease, int pathId, int route, TxBatch batch) {
+        int at = batch.append(lease.peer, route, true, CommonHeader.MIN_PACKET_BYTES);
+        //= MR-2.5-7, MR-2.5-8
+        CommonHeader.encode(
+                batch.memory(),
+                at,
+                PacketType.PROBE.code(),
+                Flags.ACK_REQ,
+                lease.token,
+                pathId,
+                0,
+                0,
+                lease.paths[pathId].nextPsn(),
+                CommonHeader.toTxTime(nowNs));
+        CommonHeader.seal(batch.memory(), at, CommonHeader.BYTES);
+        counters.increment(CounterId.PROBES_SENT);
     }
 
     private int resendLost(

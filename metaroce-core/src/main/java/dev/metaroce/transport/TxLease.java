@@ -4,6 +4,7 @@ import dev.metaroce.congestion.Pacer;
 import dev.metaroce.path.PathSelector;
 import dev.metaroce.path.PathState;
 import dev.metaroce.wire.AckHeader;
+import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.wire.ControlMessage;
 import dev.metaroce.wire.NetAddress;
 
@@ -72,6 +73,14 @@ final class TxLease {
     /** A READ or atomic waits until others are answered. */
     boolean pullWanted;
 
+    /** When the newest packet that is known to have arrived, on any path, was sent. */
+    private int newestArrival;
+
+    private boolean anyArrived;
+
+    /** When silent paths are looked for the next time. */
+    long lookNs;
+
     /**
      * @param ownRateBitsPerSecond what this endpoint can receive, and supposedly send; 0: unknown
      */
@@ -105,6 +114,7 @@ final class TxLease {
         // The REQUEST that was granted is the first proof of what the way carries.
         longestArrivedBytes = ControlMessage.REQUEST_BYTES;
         longLosses = 0;
+        anyArrived = false;
     }
 
     /**
@@ -171,15 +181,35 @@ final class TxLease {
         return rateBitsPerSecond;
     }
 
+    long minRttNs() {
+        return minRttNs;
+    }
+
+    /** A packet that was sent then arrived. */
+    void noteArrival(int txTime) {
+        if (!anyArrived || txTime - newestArrival > 0) {
+            newestArrival = txTime;
+            anyArrived = true;
+        }
+    }
+
+    /** True when a packet that was sent at least so much later is known to have arrived. */
+    boolean hasArrivedSince(int txTime, long laterNs, long delayNs) {
+        long newerNs = (newestArrival - txTime) * (long) CommonHeader.TX_TIME_UNIT_NS;
+        return anyArrived && newerNs - delayNs >= laterNs;
+    }
+
     /** For reports. */
     SendingState sending() {
         long window = 0;
         long inFlight = 0;
+        int bad = 0;
         for (int i = 0; i < pathCount; i++) {
             window += states[i].congestion().windowPackets();
             inFlight += states[i].inFlight();
+            bad += states[i].way().isSuspect() || states[i].way().isAway() ? 1 : 0;
         }
-        return new SendingState(window * mtu, inFlight * mtu, rateBitsPerSecond);
+        return new SendingState(window * mtu, inFlight * mtu, rateBitsPerSecond, pathCount, bad);
     }
 
     /** True when the target allows one more packet; one may always be on the way. */

@@ -78,7 +78,13 @@ final class TxPath {
     private int quietPackets;
     private int cePackets;
 
+    /** What is in flight does not count for the limits of the lease. */
+    private boolean uncounted;
+
     boolean probeWanted;
+
+    /** The first route of a path that is away is to be asked. */
+    boolean homeWanted;
 
     TxPath(TxLease lease, PathState state) {
         this.lease = lease;
@@ -100,7 +106,9 @@ final class TxPath {
         guardPackets = 0;
         quietPackets = 0;
         cePackets = 0;
+        uncounted = false;
         probeWanted = false;
+        homeWanted = false;
     }
 
     /** Oldest unacknowledged PSN. */
@@ -209,7 +217,7 @@ final class TxPath {
         state.onSent(nowNs);
         if (pull[at] == ASK_ARRIVED) {
             waitingCount++;
-        } else {
+        } else if (!uncounted) {
             lease.onSent(payload(at));
         }
     }
@@ -222,8 +230,26 @@ final class TxPath {
         state.onGone();
         if (pull[at] == ASK_ARRIVED) {
             waitingCount--;
-        } else {
+        } else if (!uncounted) {
             lease.onGone(payload(at));
+        }
+    }
+
+    /** Whether what is in flight counts for the limits of the lease. */
+    void count(boolean counts) {
+        if (counts != uncounted) {
+            return;
+        }
+        uncounted = !counts;
+        for (int psn = una; psn != nextPsn; psn++) {
+            int at = psn & mask;
+            if (status[at] == IN_FLIGHT && pull[at] != ASK_ARRIVED) {
+                if (counts) {
+                    lease.onSent(payload(at));
+                } else {
+                    lease.onGone(payload(at));
+                }
+            }
         }
     }
 
@@ -346,7 +372,9 @@ final class TxPath {
     void reach(int psn, int echoTime) {
         int at = psn & mask;
         if (status[at] == IN_FLIGHT) {
-            lease.onGone(payload(at));
+            if (!uncounted) {
+                lease.onGone(payload(at));
+            }
             waitingCount++;
             if (isLatestCopy(at, echoTime)) {
                 noteDelivered(sentOrder[at]);
@@ -441,6 +469,17 @@ final class TxPath {
         }
         int age = CommonHeader.toTxTime(nowNs) - sentTime[at];
         return nowNs - Math.max(0, age) * (long) CommonHeader.TX_TIME_UNIT_NS;
+    }
+
+    /** True when the oldest packet is on the way, and is not known to have arrived. */
+    boolean isWaiting() {
+        int at = una & mask;
+        return una != nextPsn && status[at] == IN_FLIGHT && pull[at] != ASK_ARRIVED;
+    }
+
+    /** When the oldest packet was sent last. */
+    int unaSentTime() {
+        return sentTime[una & mask];
     }
 
     /** True for a packet in flight when something that was sent later is known to have arrived. */
