@@ -48,10 +48,11 @@ final class Completer {
                 || lease == null
                 || lease.cid != cid
                 || lease.epoch != epoch
-                || !source.sameHost(lease.peer)) {
+                || !c.isPeer(source)) {
             counters.increment(CounterId.ACKS_STALE);
             return null;
         }
+        c.hear(source);
         return c;
     }
 

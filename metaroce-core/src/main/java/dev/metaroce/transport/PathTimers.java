@@ -22,6 +22,10 @@ final class PathTimers {
         watch = new PathWatch(device);
     }
 
+    PathWatch watch() {
+        return watch;
+    }
+
     /** When the lease must be looked at again. */
     long leaseDeadlineNs(long nowNs, TransportConnection c, TxLease lease) {
         long next = Long.MAX_VALUE / 2;

@@ -21,6 +21,16 @@ final class PathWatch {
         limits = device.limits;
     }
 
+    /** A lease was opened: paths whose plane is not known to lead to the peer ask first. */
+    void onOpen(long nowNs, TxLease lease) {
+        for (int i = 0; i < lease.pathCount; i++) {
+            if (!lease.isProved(lease.states[i].route())) {
+                //= MR-3.10-5
+                ask(nowNs, lease.paths[i]);
+            }
+        }
+    }
+
     /** A packet that was sent at {@code echo} is known to have arrived. */
     void onArrival(long nowNs, TxLease lease, int echo) {
         // A peer may echo what it likes, but nothing can have arrived that is not sent.
@@ -67,11 +77,16 @@ final class PathWatch {
 
     private void suspect(long nowNs, TxPath path) {
         //= MR-4.3-20
+        ask(nowNs, path);
+        path.count(false);
+        device.event(nowNs, EventId.PATH_BAD, path.state.route(), 0, 0);
+    }
+
+    /** Nothing new is sent before the path answers. */
+    private static void ask(long nowNs, TxPath path) {
         path.state.onTimeout(nowNs);
         path.state.way().suspect(CommonHeader.toTxTime(nowNs));
-        path.count(false);
         path.probeWanted = true;
-        device.event(nowNs, EventId.PATH_BAD, path.state.route(), 0, 0);
     }
 
     /**
@@ -88,7 +103,13 @@ final class PathWatch {
         path.count(true);
         path.markLostFrom(path.una());
         int to =
-                PathHealth.nextRoute(lease.states, lease.pathCount, state.route(), limits.routes());
+                PathHealth.nextRoute(
+                        lease.states,
+                        lease.pathCount,
+                        state.route(),
+                        limits.routes() * lease.planes(),
+                        lease.planes());
+        lease.onLeft(state.route());
         tell(nowNs, c, pathId, state.route(), to);
         return to;
     }

@@ -105,7 +105,12 @@ final class ReplyQueue {
         }
         PacketMemory m = batch.memory();
         int route = acks.route(cid, request.path);
-        int at = batch.append(connection.peer, route, true, packetBytes(request.bytes));
+        int at =
+                batch.append(
+                        connection.addressOf(request.path),
+                        route,
+                        true,
+                        packetBytes(request.bytes));
         Opcode opcode = atomic ? Opcode.ATOMIC_REPLY : Opcode.READ_DATA;
         int now = CommonHeader.toTxTime(nowNs);
         //= MR-4.6-2

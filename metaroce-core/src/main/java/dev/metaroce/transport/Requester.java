@@ -102,7 +102,12 @@ final class Requester {
     }
 
     private void sendProbe(long nowNs, TxLease lease, int pathId, int route, TxBatch batch) {
-        int at = batch.append(lease.peer, route, true, CommonHeader.MIN_PACKET_BYTES);
+        int at =
+                batch.append(
+                        lease.peer(route),
+                        lease.socket(route),
+                        true,
+                        CommonHeader.MIN_PACKET_BYTES);
         //= MR-2.5-7, MR-2.5-8
         CommonHeader.encode(
                 batch.memory(),
@@ -303,10 +308,11 @@ final class Requester {
 
     private void emitSkip(
             TxLease lease, int pathId, int psn, int txTime, int flags, TxBatch batch) {
+        int route = lease.states[pathId].route();
         int at =
                 batch.append(
-                        lease.peer,
-                        lease.states[pathId].route(),
+                        lease.peer(route),
+                        lease.socket(route),
                         true,
                         CommonHeader.MIN_PACKET_BYTES);
         //= MR-4.5-4
@@ -348,7 +354,8 @@ final class Requester {
         boolean imm = last && opcode.carriesImmediate();
         int header = DataHeader.headerBytes(opcode, imm);
         int packetBytes = header + bytes + CommonHeader.TRAILER_BYTES;
-        int at = batch.append(lease.peer, path.state.route(), true, packetBytes);
+        int route = path.state.route();
+        int at = batch.append(lease.peer(route), lease.socket(route), true, packetBytes);
         PacketMemory m = batch.memory();
         int flags = extraFlags | (last ? Flags.LAST : 0) | (imm ? Flags.IMM : 0);
         CommonHeader.encode(

@@ -8,6 +8,8 @@ import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.wire.ControlMessage;
 import dev.metaroce.wire.NetAddress;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * The initiator's side of a lease while it is open: token, paths, and what the target allows. Taken
  * from a pool when a lease opens and given back when it ends. Owner: the engine thread.
@@ -41,6 +43,10 @@ final class TxLease {
     final Pacer pacer = new Pacer(PACER_BURST_BYTES);
     final OpenMessages messages = new OpenMessages();
     NetAddress peer;
+
+    /** The planes over which the paths are spread; null for one. */
+    private @Nullable PeerPlanes planes;
+
     int cid;
     int epoch;
     int token;
@@ -131,9 +137,55 @@ final class TxLease {
         int fewest = Math.min(FEWEST_PACKETS, 2 * INITIAL_WINDOW_PACKETS / pathCount);
         int window = Math.max(fewest, INITIAL_WINDOW_PACKETS / pathCount);
         for (int i = 0; i < pathCount; i++) {
-            states[i].reset(i + 1, window);
+            states[i].reset(firstRoute(i), window);
             paths[i].reset(initialPsn);
         }
+    }
+
+    // Planes. Routes are numbered so that neighbours are on different planes.
+
+    void spread(@Nullable PeerPlanes over) {
+        planes = over;
+    }
+
+    int planes() {
+        PeerPlanes several = planes;
+        return several == null ? 1 : several.count();
+    }
+
+    private int firstRoute(int path) {
+        PeerPlanes several = planes;
+        if (several == null) {
+            return path + 1;
+        }
+        //= MR-3.10-4
+        int plane = (several.lastHeard() + path) % several.count();
+        return 1 + plane + path / several.count() * several.count();
+    }
+
+    /** Where packets of a route go. */
+    NetAddress peer(int route) {
+        PeerPlanes several = planes;
+        return several == null ? peer : several.at((route - 1) % several.count());
+    }
+
+    /** The sending socket of a route, among those of its plane. */
+    int socket(int route) {
+        return 1 + (route - 1) / planes();
+    }
+
+    /** A path left a route that did not answer. */
+    void onLeft(int route) {
+        PeerPlanes several = planes;
+        if (several != null) {
+            several.leave((route - 1) % several.count());
+        }
+    }
+
+    /** True when it is known that the peer is at the other end of a route. */
+    boolean isProved(int route) {
+        PeerPlanes several = planes;
+        return several == null || several.isProved((route - 1) % several.count());
     }
 
     /** The message in the REQUEST was executed: it took the first PSN of path 0. */
