@@ -183,7 +183,7 @@ public final class Lab {
                 NetAddress to = batch.destination(run);
                 NetAddress own = addresses.get(to.plane());
                 NetAddress source =
-                        new NetAddress(own.high(), own.low(), own.port() + route, 0, planeOf(to));
+                        new NetAddress(own.high(), own.low(), own.port() + route, 0, arrival(to));
                 for (int number = batch.firstPacket(run); at < end; number++) {
                     int size = Math.min(batch.segmentBytes(run), end - at);
                     int elided = gathers ? batch.lentBytes(number) : 0;
@@ -403,6 +403,12 @@ public final class Lab {
     /** The plane that an address is in. */
     public static int planeOf(NetAddress address) {
         return (int) ((address.low() & 0xFFFF_FFFFL) - FIRST) >> PLANE_SHIFT;
+    }
+
+    /** By which of its addresses a node is reached there. */
+    private int arrival(NetAddress destination) {
+        Node to = nodeAt(destination);
+        return to == null || to.addresses.size() == 1 ? 0 : planeOf(destination);
     }
 
     private Node nodeAt(NetAddress destination) {

@@ -26,6 +26,7 @@ class PlanesTest {
     private static Pair pair(int clientPlanes, int serverPlanes) {
         DeviceLimits limits = Profiles.only(Profile.M).maxPaths(8).lingerNs(5 * MS).build();
         Pair pair = Pair.overPlanes(11, limits, clientPlanes, serverPlanes, 128 * WRITE_BYTES);
+        pair.lab.link(10_000_000_000L, MS / 10, 20 * MS);
         // Nobody routes from plane to plane.
         if (clientPlanes == serverPlanes) {
             pair.lab.addFault(p -> Lab.planeOf(p.source) == Lab.planeOf(p.destination) ? 1 : 0);
