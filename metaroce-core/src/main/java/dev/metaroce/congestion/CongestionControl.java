@@ -9,7 +9,16 @@ package dev.metaroce.congestion;
  */
 public interface CongestionControl {
     /**
-     * Starts over, for a new lease or a new route.
+     * A lease begins; {@link #reset} follows.
+     *
+     * @param bitsPerSecond rate of the sender's line, 0: unknown
+     * @param packetBytes payload of a full packet
+     * @param paths how many paths of the lease share the line, 1 or more
+     */
+    void onLine(long bitsPerSecond, int packetBytes, int paths);
+
+    /**
+     * Starts over, for a new lease or a new route of the same lease.
      *
      * @param initialPackets first window, clamped into the range of the implementation
      */

@@ -90,6 +90,11 @@ public final class EcnAimd implements CongestionControl {
     }
 
     @Override
+    public void onLine(long bitsPerSecond, int packetBytes, int paths) {
+        // Marks tell enough.
+    }
+
+    @Override
     public void reset(int initialPackets) {
         rtt.reset();
         window = clamp(initialPackets * ONE_PACKET);

@@ -41,6 +41,8 @@ public enum EventId {
     PATH_BAD,
     /** Path that was silent answered: route, 0, 0. */
     PATH_GOOD,
+    /** The first DATA packet of a connection came without ECN: peer, 0, 0. */
+    ECN_MISSING,
     /** Work request ended: stream, wrId, status ordinal. */
     WORK_COMPLETED,
     /** Connection failed: connection, reason ordinal, 0. */

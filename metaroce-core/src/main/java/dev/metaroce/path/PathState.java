@@ -1,7 +1,7 @@
 package dev.metaroce.path;
 
+import dev.metaroce.congestion.CongestionAlgorithm;
 import dev.metaroce.congestion.CongestionControl;
-import dev.metaroce.congestion.EcnAimd;
 import dev.metaroce.congestion.RttEstimator;
 
 /**
@@ -17,15 +17,20 @@ public final class PathState {
      */
     private static final long MAX_WAIT_NS = 1_000_000_000;
 
-    private final CongestionControl congestion = new EcnAimd(MAX_WINDOW_PACKETS);
+    private final CongestionControl congestion;
     private final RttEstimator rtt = new RttEstimator();
     private final PathRoute way = new PathRoute();
     private int inFlight;
+    private int tailProbes;
     private int timeouts;
     private int moves;
     private long activeNs;
     private boolean probed;
     private long probedNs;
+
+    public PathState(CongestionAlgorithm law) {
+        congestion = law.create(MAX_WINDOW_PACKETS);
+    }
 
     /** Starts afresh for a new lease. */
     public void reset(int newRoute, int initialWindowPackets) {
@@ -33,6 +38,7 @@ public final class PathState {
         congestion.reset(initialWindowPackets);
         rtt.reset();
         inFlight = 0;
+        tailProbes = 0;
         timeouts = 0;
         moves = 0;
         activeNs = 0;
@@ -95,6 +101,7 @@ public final class PathState {
     public void onProgress(long sinceNs) {
         // A packet older than the last probe waits for that probe's answer.
         activeNs = probed && probedNs - sinceNs > 0 ? probedNs : sinceNs;
+        tailProbes = 0;
         timeouts = 0;
         moves = 0;
         way.clear();
@@ -107,6 +114,21 @@ public final class PathState {
 
     public void onTimeout(long nowNs) {
         timeouts++;
+        onProbe(nowNs);
+    }
+
+    /** Probes in a row without an answer that do not count as time-outs. */
+    public int tailProbes() {
+        return tailProbes;
+    }
+
+    /** The peer is asked once more before that counts as a time-out. */
+    public void onTailProbe(long nowNs) {
+        tailProbes++;
+        onProbe(nowNs);
+    }
+
+    private void onProbe(long nowNs) {
         activeNs = nowNs;
         probed = true;
         probedNs = nowNs;

@@ -169,7 +169,7 @@ final class LeaseClient {
         request.srcCtx = c.srcCtx;
         request.mtu = limits.payloadMtu();
         request.profileMask = limits.profiles();
-        request.maxPaths = limits.maxPaths();
+        request.maxPaths = limits.sendingPaths();
         request.versionMask = LeaseServer.versions();
         request.demandKib = c.demandKib();
         request.priority = 0;
@@ -305,10 +305,7 @@ final class LeaseClient {
 
     private TxLease takeLease(NetAddress peer) {
         TxLease lease = spareCount > 0 ? spare[--spareCount] : null;
-        return lease == null
-                ? new TxLease(
-                        limits.maxPaths(), peer, limits.inboundRateBitsPerSecond(), device.pulls)
-                : lease;
+        return lease == null ? new TxLease(limits, peer, device.pulls) : lease;
     }
 
     void onQueued(long nowNs, PacketMemory m, int at, NetAddress source) {
@@ -405,15 +402,16 @@ final class LeaseClient {
     // Holding
 
     /** Connections that waited for room to READ get their turn when there is some. */
-    void wakePullers() {
-        for (int n = device.pulls.wakeable(); n > 0; n--) {
+    @Nullable TransportConnection wakePuller() {
+        while (device.pulls.wakeable() > 0) {
             TransportConnection c = device.connection(device.pulls.poll());
             if (c != null) {
                 c.awaitsPulls = false;
                 c.readyAll();
-                device.ready.add(c);
+                return c;
             }
         }
+        return null;
     }
 
     /** Something changed for an open lease: more may be sent, or it may end. */

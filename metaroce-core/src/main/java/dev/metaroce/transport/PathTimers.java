@@ -10,6 +10,9 @@ import java.util.Locale;
  * Owner: the engine thread.
  */
 final class PathTimers {
+    /** Tail probes before the one that counts as a time-out, where packets got lost lately. */
+    private static final int MORE_TAIL_PROBES = 3;
+
     private static final String WENT_SILENT = "the peer was alive and went silent";
 
     private final DeviceState device;
@@ -130,13 +133,21 @@ final class PathTimers {
         if (!path.state.isAwaited() || probeDeadlineNs(path) - nowNs > 0) {
             return;
         }
-        //= MR-4.3-3
-        path.state.onTimeout(nowNs);
         path.probeWanted = true;
         path.askAgain();
+        //= MR-4.3-13
+        if (device.isLossy()
+                && path.state.timeouts() == 0
+                && path.state.tailProbes() < MORE_TAIL_PROBES) {
+            path.state.onTailProbe(nowNs);
+            return;
+        }
+        //= MR-4.3-3
+        path.state.onTimeout(nowNs);
         if (path.state.timeouts() > 1) {
             device.counters.increment(CounterId.RTO_FIRED);
             path.state.congestion().onTimeout(nowNs);
+            lease.selector.onTimeout(pathId);
         }
         if (PathHealth.shouldReroute(path.state)) {
             //= MR-4.3-4

@@ -71,6 +71,9 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
     long peerEndpointId;
     int peerIncarnation;
 
+    /** A packet of the peer came without ECN, and that was told. */
+    boolean lacksEcn;
+
     /** When the peer last asked for a context. */
     long peerHeardNs;
 

@@ -37,9 +37,11 @@ final class TxLease {
      */
     private static final int LONG_LOSSES_MIN = 64;
 
+    private final Mechanisms mechanisms;
+    private final int routes;
     final TxPath[] paths;
     final PathState[] states;
-    final PathSelector selector = new PathSelector();
+    final PathSelector selector;
     final Pacer pacer = new Pacer(PACER_BURST_BYTES);
     final OpenMessages messages = new OpenMessages();
     NetAddress peer;
@@ -53,6 +55,14 @@ final class TxLease {
     int pathCount;
     boolean selective;
     int mtu;
+
+    /** Bits of a SACK that are looked at; 0: none, so that one hole at a time is found. */
+    final int sackBits;
+
+    /** PSNs of a path from the oldest unacknowledged one on that may be in use. */
+    final int psnSpan;
+
+    private int turnOfRoutes;
 
     /** Counts the leases of its connection. */
     int number;
@@ -88,16 +98,23 @@ final class TxLease {
     long lookNs;
 
     /**
-     * @param ownRateBitsPerSecond what this endpoint can receive, and supposedly send; 0: unknown
+     * @param limits whose inbound rate is, supposedly, also what this endpoint can send
      */
-    TxLease(int maxPaths, NetAddress nobody, long ownRateBitsPerSecond, PullBudget pulls) {
+    TxLease(DeviceLimits limits, NetAddress nobody, PullBudget pulls) {
         peer = nobody;
         this.pulls = pulls;
-        this.ownRateBitsPerSecond = ownRateBitsPerSecond;
+        ownRateBitsPerSecond = limits.inboundRateBitsPerSecond();
+        mechanisms = limits.mechanisms();
+        selector = mechanisms.paths().create(limits.maxPaths());
+        routes = limits.routes();
+        sackBits = mechanisms.sackBits();
+        //= MR-4.3-9
+        psnSpan = sackBits == 0 ? TxPath.WINDOW : sackBits;
+        int maxPaths = limits.maxPaths();
         paths = new TxPath[maxPaths];
         states = new PathState[maxPaths];
         for (int i = 0; i < maxPaths; i++) {
-            states[i] = new PathState();
+            states[i] = new PathState(limits.mechanisms().congestion());
             paths[i] = new TxPath(this, states[i]);
         }
     }
@@ -137,6 +154,7 @@ final class TxLease {
         int fewest = Math.min(FEWEST_PACKETS, 2 * INITIAL_WINDOW_PACKETS / pathCount);
         int window = Math.max(fewest, INITIAL_WINDOW_PACKETS / pathCount);
         for (int i = 0; i < pathCount; i++) {
+            states[i].congestion().onLine(ownRateBitsPerSecond, mtu, pathCount);
             states[i].reset(firstRoute(i), window);
             paths[i].reset(initialPsn);
         }
@@ -195,6 +213,16 @@ final class TxLease {
         poolLoad = load;
     }
 
+    /** The route of the next packet of a path. */
+    int route(int pathId, boolean again) {
+        if (selective && mechanisms.sequence() == SequenceSpace.LEASE) {
+            turnOfRoutes = (turnOfRoutes + 1) % paths.length;
+            return 1 + (states[pathId].route() - 1 + turnOfRoutes) % routes;
+        }
+        boolean elsewhere = again && mechanisms.resend() == ResendRoute.OTHER_PATH;
+        return states[elsewhere ? (pathId + 1) % pathCount : pathId].route();
+    }
+
     /** What the target allows now, from GRANT or ACK. */
     void allow(long nowNs, int windowKib, int rateHintMbps) {
         windowBytes = windowKib == AckHeader.WINDOW_NONE ? Long.MAX_VALUE : (long) windowKib << 10;
@@ -231,10 +259,6 @@ final class TxLease {
 
     long rateBitsPerSecond() {
         return rateBitsPerSecond;
-    }
-
-    long minRttNs() {
-        return minRttNs;
     }
 
     /** A packet that was sent then arrived. */
@@ -305,6 +329,11 @@ final class TxLease {
         inFlightBytes -= costBytes(bytes);
     }
 
+    /** True when the answer to a probe is worth more than what it costs: no reply can tell. */
+    boolean probesTails() {
+        return selective && unanswered == 0;
+    }
+
     // READ and atomics
 
     /** False when the target serves no READ and no atomics. */
@@ -318,16 +347,30 @@ final class TxLease {
         return unanswered < maxReads && pulls.admits(bytes);
     }
 
+    /** What replies that are waited for take, with overhead. */
+    long unansweredBytes() {
+        return unansweredBytes;
+    }
+
+    /** The shortest round trip so far, the guess of the REQUEST included; 0 for none. */
+    long minRttNs() {
+        return minRttNs;
+    }
+
     /** A reply is asked for. */
     void onPull(int bytes) {
-        unanswered++;
+        if (unanswered++ == 0) {
+            pulls.enter();
+        }
         unansweredBytes += costBytes(bytes);
         pulls.ask(bytes);
     }
 
     /** A reply came, or nobody waits for it any more. */
     void onAnswered(int bytes) {
-        unanswered--;
+        if (--unanswered == 0) {
+            pulls.leave();
+        }
         unansweredBytes -= costBytes(bytes);
         pulls.giveBack(costBytes(bytes));
     }
@@ -335,6 +378,9 @@ final class TxLease {
     /** The lease is gone, and the replies with it. */
     void dropPulls() {
         pulls.giveBack(unansweredBytes);
+        if (unanswered > 0) {
+            pulls.leave();
+        }
         unanswered = 0;
         unansweredBytes = 0;
     }

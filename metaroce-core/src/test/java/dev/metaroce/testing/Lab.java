@@ -9,6 +9,7 @@ import dev.metaroce.util.Rng;
 import dev.metaroce.util.TimerTable;
 import dev.metaroce.verbs.Driver;
 import dev.metaroce.verbs.RdmaDevice;
+import dev.metaroce.wire.Ecn;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.PacketMemory;
 import dev.metaroce.wire.PacketView;
@@ -38,7 +39,7 @@ public final class Lab {
         /** Payload bytes that count but do not travel. */
         public int elided;
 
-        public boolean ce;
+        public Ecn ecn = Ecn.ECT;
         public long delayNs;
         private long dueNs;
         private long order;
@@ -54,7 +55,7 @@ public final class Lab {
         private Packet(Packet other) {
             this(other.from, other.source, other.destination, other.route, other.bytes.clone());
             elided = other.elided;
-            ce = other.ce;
+            ecn = other.ecn;
             delayNs = other.delayNs;
         }
 
@@ -196,6 +197,7 @@ public final class Lab {
                     at += size;
                     Packet packet = new Packet(this, source, to, route, bytes);
                     packet.elided = elided;
+                    packet.ecn = batch.ect(run) ? Ecn.ECT : Ecn.NOT_ECT;
                     launch(packet);
                 }
             }
@@ -369,7 +371,9 @@ public final class Lab {
                 note("tail-drop", packet);
                 return;
             }
-            packet.ce |= queueNs > markAboveNs;
+            if (queueNs > markAboveNs && packet.ecn == Ecn.ECT) {
+                packet.ecn = Ecn.CE;
+            }
             long wireNs = (packet.length() + 60) * 8L * 1_000_000_000L / bitsPerSecond;
             portFreeNs[port] = nowNs + queueNs + wireNs;
             packet.dueNs = portFreeNs[port] + packet.delayNs;
@@ -396,7 +400,7 @@ public final class Lab {
     public void deliverNow(NetAddress source, Node to, byte[] bytes) {
         inbox.bytes().put(0, bytes);
         inbox.elide(0);
-        to.engine.onDatagram(nowNs, inbox, 0, bytes.length, source, false);
+        to.engine.onDatagram(nowNs, inbox, 0, bytes.length, source, Ecn.UNKNOWN);
         to.pump();
     }
 
@@ -475,7 +479,7 @@ public final class Lab {
         inbox.bytes().put(0, packet.bytes);
         inbox.elide(packet.elided);
         note("recv", packet);
-        to.engine.onDatagram(nowNs, inbox, 0, packet.length(), packet.source, packet.ce);
+        to.engine.onDatagram(nowNs, inbox, 0, packet.length(), packet.source, packet.ecn);
     }
 
     /**

@@ -186,6 +186,8 @@ class PacingTest {
     }
 
     private static TxLease lease(NetAddress peer) {
-        return new TxLease(1, peer, LINE, new PullBudget(DeviceLimits.defaults()));
+        DeviceLimits limits =
+                DeviceLimits.defaults().toBuilder().inboundRateBitsPerSecond(LINE).build();
+        return new TxLease(limits, peer, new PullBudget(limits));
     }
 }

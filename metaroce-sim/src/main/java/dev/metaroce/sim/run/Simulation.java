@@ -83,6 +83,7 @@ public final class Simulation implements Fabric.Hosts {
     private long originPs;
 
     private int opening;
+    private boolean readsNothing = true;
     private long eventCount;
     private long traceHash;
 
@@ -237,6 +238,18 @@ public final class Simulation implements Fabric.Hosts {
      */
     public int addFlow(int source, int destination, long bytes, long atPs) {
         return addFlow(flows.count(), source, destination, atPs, bytes);
+    }
+
+    /**
+     * Adds a flow whose bytes {@code reader} fetches from {@code target} by READ, in the same way.
+     *
+     * @throws ConfigException as {@link #addFlow} does
+     */
+    public int addRead(int reader, int target, long bytes, long atPs) {
+        int flow = addFlow(reader, target, bytes, atPs);
+        flows.reads(flow);
+        readsNothing = false;
+        return flow;
     }
 
     private int addFlow(int number, int source, int destination, long atPs, long bytes) {
@@ -461,8 +474,8 @@ public final class Simulation implements Fabric.Hosts {
     }
 
     private void receive(Host to, int packet) {
-        // Data completes nothing that a flow of this host waits for; only answers do.
-        boolean news = !flowsOnly || !fabric.isEct(packet);
+        // Data completes nothing that a WRITE of this host waits for; only answers do.
+        boolean news = !flowsOnly || !readsNothing || !fabric.isEct(packet);
         deliver(to.number, packet);
         if (news) {
             poll(to);
@@ -485,7 +498,7 @@ public final class Simulation implements Fabric.Hosts {
                     fabric.offset(packet),
                     fabric.datagramBytes(packet),
                     hosts[fabric.source(packet)].address,
-                    fabric.isCe(packet));
+                    fabric.ecn(packet));
         }
         fabric.give(packet);
     }
