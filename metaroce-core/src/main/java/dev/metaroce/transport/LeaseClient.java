@@ -392,15 +392,16 @@ final class LeaseClient {
     // Holding
 
     /** Connections that waited for room to READ get their turn when there is some. */
-    void wakePullers() {
-        for (int n = device.pulls.wakeable(); n > 0; n--) {
+    @Nullable TransportConnection wakePuller() {
+        while (device.pulls.wakeable() > 0) {
             TransportConnection c = device.connection(device.pulls.poll());
             if (c != null) {
                 c.awaitsPulls = false;
                 c.readyAll();
-                device.ready.add(c);
+                return c;
             }
         }
+        return null;
     }
 
     /** Something changed for an open lease: more may be sent, or it may end. */

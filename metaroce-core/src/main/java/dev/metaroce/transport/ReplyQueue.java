@@ -26,6 +26,7 @@ import java.util.Arrays;
 final class ReplyQueue {
     private static final int MAX_REPLIES = 1024;
     private static final int FIRST_REPLIES = 8;
+    private static final long[] NO_ROWS = {};
 
     private final DeviceState device;
     private final RxContexts contexts;
@@ -33,7 +34,7 @@ final class ReplyQueue {
     private final PullRequest request = new PullRequest();
 
     // A ring of rows of PullRequest, a power of two of them; none before the first reply.
-    private long[] rows = {};
+    private long[] rows = NO_ROWS;
     private int head;
     private int size;
 

@@ -233,7 +233,13 @@ final class TxLease {
     /** True when the hint keeps back whatever follows a packet of so many bytes. */
     boolean isHeldBack(long nowNs, int bytes) {
         return rateBitsPerSecond != Long.MAX_VALUE
+                && !isOwnLineSlower()
                 && (pacer.nextSendNs(nowNs) - nowNs > 0 || isFullWith(bytes));
+    }
+
+    /** More than the own line carries does not help. */
+    private boolean isOwnLineSlower() {
+        return ownRateBitsPerSecond > 0 && rateBitsPerSecond >= ownRateBitsPerSecond;
     }
 
     void onSent(int bytes) {
@@ -269,16 +275,30 @@ final class TxLease {
         return unanswered < maxReads && pulls.admits(bytes);
     }
 
+    /** What replies that are waited for take, with overhead. */
+    long unansweredBytes() {
+        return unansweredBytes;
+    }
+
+    /** The shortest round trip so far, the guess of the REQUEST included; 0 for none. */
+    long minRttNs() {
+        return minRttNs;
+    }
+
     /** A reply is asked for. */
     void onPull(int bytes) {
-        unanswered++;
+        if (unanswered++ == 0) {
+            pulls.enter();
+        }
         unansweredBytes += costBytes(bytes);
         pulls.ask(bytes);
     }
 
     /** A reply came, or nobody waits for it any more. */
     void onAnswered(int bytes) {
-        unanswered--;
+        if (--unanswered == 0) {
+            pulls.leave();
+        }
         unansweredBytes -= costBytes(bytes);
         pulls.giveBack(costBytes(bytes));
     }
@@ -286,6 +306,9 @@ final class TxLease {
     /** The lease is gone, and the replies with it. */
     void dropPulls() {
         pulls.giveBack(unansweredBytes);
+        if (unanswered > 0) {
+            pulls.leave();
+        }
         unanswered = 0;
         unansweredBytes = 0;
     }

@@ -1,13 +1,17 @@
 package dev.metaroce.tools.chart;
 
 import org.jfree.chart.JFreeChart;
+import org.jfree.chart.axis.AxisLocation;
 import org.jfree.chart.axis.CategoryAxis;
 import org.jfree.chart.axis.NumberAxis;
+import org.jfree.chart.labels.ItemLabelAnchor;
+import org.jfree.chart.labels.ItemLabelPosition;
 import org.jfree.chart.labels.StandardCategoryItemLabelGenerator;
 import org.jfree.chart.plot.CategoryPlot;
 import org.jfree.chart.plot.PlotOrientation;
 import org.jfree.chart.renderer.category.BarRenderer;
 import org.jfree.chart.renderer.category.StandardBarPainter;
+import org.jfree.chart.ui.TextAnchor;
 import org.jfree.data.category.DefaultCategoryDataset;
 
 import java.text.DecimalFormat;
@@ -23,6 +27,7 @@ public final class BarChart implements Chart {
     private final String name;
     private final String title;
     private final String values;
+    private double reference = Double.NaN;
     private final DefaultCategoryDataset bars = new DefaultCategoryDataset();
 
     /**
@@ -38,6 +43,11 @@ public final class BarChart implements Chart {
     /** A bar; groups, and the bars of each, have the order in which they were begun. */
     public void bar(String group, String series, double value) {
         bars.addValue(Double.isFinite(value) ? value : null, series, group);
+    }
+
+    /** A dashed line for the eye at the end of such a bar. */
+    public void reference(double value) {
+        reference = value;
     }
 
     @Override
@@ -62,7 +72,9 @@ public final class BarChart implements Chart {
                 new StandardCategoryItemLabelGenerator(
                         "{2}",
                         new DecimalFormat(
-                                "#,##0.##", DecimalFormatSymbols.getInstance(Locale.ROOT))));
+                                "#,##0.0", DecimalFormatSymbols.getInstance(Locale.ROOT))));
+        renderer.setDefaultPositiveItemLabelPosition(
+                new ItemLabelPosition(ItemLabelAnchor.OUTSIDE3, TextAnchor.CENTER_LEFT));
         for (int i = 0; i < bars.getRowCount(); i++) {
             renderer.setSeriesPaint(i, Look.colour(i));
         }
@@ -75,6 +87,10 @@ public final class BarChart implements Chart {
         Look.axis(axis);
         CategoryPlot plot = new CategoryPlot(bars, groups, axis, renderer);
         plot.setOrientation(PlotOrientation.HORIZONTAL);
+        plot.setRangeAxisLocation(AxisLocation.BOTTOM_OR_LEFT);
+        if (Double.isFinite(reference)) {
+            plot.addRangeMarker(Look.marker(reference));
+        }
         plot.setRangeGridlinePaint(Look.GRID);
         return Look.chart(title, plot, bars.getRowCount());
     }

@@ -4,6 +4,7 @@ import dev.metaroce.tools.cli.ToolException;
 
 import org.apache.batik.svggen.SVGGeneratorContext;
 import org.apache.batik.svggen.SVGGraphics2D;
+import org.jfree.chart.text.TextUtils;
 import org.w3c.dom.Document;
 
 import java.awt.Dimension;
@@ -37,6 +38,8 @@ public final class ChartFiles {
         }
         // There need not be a display.
         System.setProperty("java.awt.headless", "true");
+        // Upright text is text in the file too, not outlines of letters.
+        TextUtils.setUseDrawRotatedStringWorkaround(false);
         return new ChartFiles(directory);
     }
 

@@ -89,6 +89,7 @@ public final class LineChart implements Chart {
         XYErrorRenderer renderer = new XYErrorRenderer();
         renderer.setDefaultLinesVisible(true);
         renderer.setDrawXError(false);
+        renderer.setDrawYError(hasMarks);
         renderer.setCapLength(4);
         for (int i = 0; i < lines.getSeriesCount(); i++) {
             renderer.setSeriesPaint(i, Look.colour(i));

@@ -4,6 +4,7 @@ import org.jfree.chart.JFreeChart;
 import org.jfree.chart.axis.Axis;
 import org.jfree.chart.block.BlockBorder;
 import org.jfree.chart.plot.Plot;
+import org.jfree.chart.plot.ValueMarker;
 import org.jfree.chart.title.TextTitle;
 import org.jfree.chart.ui.HorizontalAlignment;
 import org.jfree.chart.ui.RectangleEdge;
@@ -62,6 +63,14 @@ final class Look {
 
     static Stroke line() {
         return new BasicStroke(2f, BasicStroke.CAP_ROUND, BasicStroke.JOIN_ROUND);
+    }
+
+    /** A dashed line across the plot. */
+    static ValueMarker marker(double value) {
+        float[] dashes = {5f, 4f};
+        Stroke dashed =
+                new BasicStroke(1f, BasicStroke.CAP_BUTT, BasicStroke.JOIN_MITER, 10f, dashes, 0f);
+        return new ValueMarker(value, INK, dashed);
     }
 
     static JFreeChart chart(String title, Plot plot, int series) {

@@ -80,7 +80,11 @@ public final class AblationCommand extends SeedStudy {
             Spread last = Spread.of(outcomes, Outcome::lastUs);
             baseUs = variant == Variant.BASE ? last.median() : baseUs;
             tables.add(row(variant.name(), outcomes, last, baseUs));
-            chart.bar(variant.name(), "", 100 * Spread.of(outcomes, Outcome::share).median());
+            double percent = 100 * Spread.of(outcomes, Outcome::share).median();
+            chart.bar(variant.name(), "", percent);
+            if (variant == Variant.BASE) {
+                chart.reference(percent);
+            }
         }
         draw(chart);
     }

@@ -6,12 +6,15 @@ import dev.metaroce.sim.study.LossStudy.Outcome;
 import dev.metaroce.sim.study.LossStudy.Setup;
 import dev.metaroce.sim.study.LossStudy.Traffic;
 import dev.metaroce.tools.chart.LineChart;
+import dev.metaroce.tools.cli.Choice;
 import dev.metaroce.tools.cli.Numbers;
 import dev.metaroce.tools.cli.Terminal;
 import dev.metaroce.tools.cli.ToolException;
 import dev.metaroce.tools.sim.Quantity;
 import dev.metaroce.transport.Mechanisms;
 import dev.metaroce.wire.Profile;
+
+import org.jspecify.annotations.Nullable;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -62,6 +65,22 @@ public final class LossCommand extends SeedStudy {
             description = "Most paths of a lease, 1..64 (8).")
     private int paths = 8;
 
+    @Option(
+            names = "--part",
+            paramLabel = "PART",
+            converter = PartOption.class,
+            description = "One part only: random, burst, answer, short, collective (each of them).")
+    private @Nullable Part part;
+
+    /** What gets lost, or of what. */
+    private enum Part {
+        RANDOM,
+        BURST,
+        ANSWER,
+        SHORT,
+        COLLECTIVE
+    }
+
     /** A kind of transfer, with what it reaches without loss by seed. */
     private final class Reference {
         private final String name;
@@ -102,10 +121,31 @@ public final class LossCommand extends SeedStudy {
 
     @Override
     void measure(Tables tables, Trials trials) {
-        String name = "%d paths".formatted(paths);
-        Reference many = new Reference(name, transfer(Profile.M, paths, bytes), trials);
+        switch (part) {
+            case RANDOM -> random(many(trials), tables, trials);
+            case BURST -> bursts(many(trials), tables, trials);
+            case ANSWER -> answers(many(trials), tables, trials);
+            case SHORT -> shortOnes(tables, trials);
+            case COLLECTIVE -> collectives(tables, trials);
+            case null -> {
+                Reference many = many(trials);
+                random(many, tables, trials);
+                bursts(many, tables, trials);
+                answers(many, tables, trials);
+                shortOnes(tables, trials);
+                collectives(tables, trials);
+            }
+        }
+    }
+
+    private Reference many(Trials trials) {
+        return new Reference(
+                "%d paths".formatted(paths), transfer(Profile.M, paths, bytes), trials);
+    }
+
+    private void random(Reference many, Tables tables, Trials trials) {
         Reference one = new Reference("1 path", transfer(Profile.M, 1, bytes), trials);
-        Reference goBack = new Reference("Go-Back-N", transfer(Profile.S, 1, bytes), trials);
+        Reference goBack = new Reference("go-back-n", transfer(Profile.S, 1, bytes), trials);
         LineChart chart =
                 new LineChart(
                                 "loss-goodput",
@@ -118,14 +158,10 @@ public final class LossCommand extends SeedStudy {
             random(kind, tables, trials, chart);
         }
         draw(chart);
-        bursts(many, tables, trials);
-        answers(many, tables, trials);
-        shortOnes(tables, trials);
-        collectives(tables, trials);
     }
 
     private void random(Reference kind, Tables tables, Trials trials, LineChart chart) {
-        begin(tables, "random_loss_" + kind.name.replaceAll("[- ]", "_"), kind.name, "random loss");
+        begin(tables, "random_loss_" + kind.name.replaceAll("\\W", "_"), kind.name, "random loss");
         for (double loss : LOSSES) {
             String row = percent(loss);
             Rates rates = Rates.ofLoss(loss);
@@ -286,5 +322,11 @@ public final class LossCommand extends SeedStudy {
                                 .round(new MathContext(3))
                                 .stripTrailingZeros()
                                 .toPlainString());
+    }
+
+    static final class PartOption extends Choice<Part> {
+        PartOption() {
+            super(Part.class);
+        }
     }
 }
