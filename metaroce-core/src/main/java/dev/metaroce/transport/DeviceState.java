@@ -24,7 +24,7 @@ import java.util.function.IntSupplier;
  * Holds no behaviour of the protocol. Owner: the engine thread.
  *
  * <p>A timer id is a number and a role: acknowledgement and life of the context with that number,
- * the connection with that index, and three of the device itself. So the table of timers grows with
+ * the connection with that index, and four of the device itself. So the table of timers grows with
  * what is in use.
  */
 public final class DeviceState {
@@ -44,10 +44,12 @@ public final class DeviceState {
 
     static final int LINE = 1;
     static final int OFFERS = 2;
+    static final int PULLS = 3;
 
     static final int POOL_TIMER = timer(POOL, DEVICE_TIMER);
     static final int LINE_TIMER = timer(LINE, DEVICE_TIMER);
     static final int OFFER_TIMER = timer(OFFERS, DEVICE_TIMER);
+    static final int PULL_TIMER = timer(PULLS, DEVICE_TIMER);
 
     /** Packets acknowledged without a loss after which no more is to be expected. */
     private static final int LOSS_FORGOTTEN_PACKETS = 4096;
@@ -66,6 +68,7 @@ public final class DeviceState {
     final EventSink events;
     final RegionTable regions;
     final PullBudget pulls;
+    final PullPace pullPace;
     final TimerTable timers = new TimerTable(0);
     final ControlOutbox outbox = new ControlOutbox();
     final SourceContexts sources = new SourceContexts();
@@ -100,6 +103,7 @@ public final class DeviceState {
         this.events = events;
         regions = new RegionTable(keySource);
         pulls = new PullBudget(limits);
+        pullPace = new PullPace(limits, pulls);
     }
 
     void noteLoss() {
