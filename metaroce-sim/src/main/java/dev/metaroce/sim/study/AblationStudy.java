@@ -45,6 +45,9 @@ public final class AblationStudy {
         /** One flow; each of its packets, and each that answers, gets lost with 1 %. */
         LOSS(16, 1, 0.01, 64 << 20),
 
+        /** The same with 10 %. */
+        HEAVY_LOSS(16, 1, 0.1, 64 << 20),
+
         /** All hosts but one send to that one. */
         INCAST(65, 1, 0, 1 << 20),
 
@@ -85,6 +88,11 @@ public final class AblationStudy {
         /** Everything as specified. */
         public static final Variant BASE =
                 new Variant("as specified", Mechanisms.DEFAULT, true, USUAL_PATHS);
+
+        /** True when it differs in no more than the number of paths. */
+        public boolean isOnlyOfPaths() {
+            return hints && mechanisms.equals(Mechanisms.DEFAULT);
+        }
 
         private static Variant of(String name, Mechanisms mechanisms) {
             return new Variant(name, mechanisms, true, USUAL_PATHS);
@@ -199,7 +207,7 @@ public final class AblationStudy {
     private FlowList flows(Topology topology) {
         int hosts = setup.scenario().hosts;
         return switch (setup.scenario()) {
-            case LOSS -> {
+            case LOSS, HEAVY_LOSS -> {
                 FlowList.Builder one = FlowList.builder("transfer", hosts);
                 one.add(0, hosts - 1, 0, setup.bytes());
                 yield one.build();
