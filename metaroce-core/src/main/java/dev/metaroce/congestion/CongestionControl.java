@@ -9,7 +9,16 @@ package dev.metaroce.congestion;
  */
 public interface CongestionControl {
     /**
-     * Starts over, for a new lease or a new route.
+     * A lease begins; {@link #reset} follows.
+     *
+     * @param bitsPerSecond rate of the sender's line, 0: unknown
+     * @param packetBytes payload of a full packet
+     * @param paths how many paths of the lease share the line, 1 or more
+     */
+    void onLine(long bitsPerSecond, int packetBytes, int paths);
+
+    /**
+     * Starts over, for a new lease or a new route of the same lease.
      *
      * @param initialPackets first window, clamped into the range of the implementation
      */
@@ -39,8 +48,17 @@ public interface CongestionControl {
      */
     void onLoss(long nowNs, int lostPackets, int sentPackets);
 
+    /**
+     * Packets of an {@link #onLoss} had arrived, only late: what was cut for them alone is to be
+     * taken back. A law that cuts for marks or delay alone has nothing to do.
+     */
+    default void onSpuriousLoss(int packets) {}
+
     /** The retransmission time-out of the path fired. */
     void onTimeout(long nowNs);
+
+    /** What arrived before the first time-out of the last row was only answered late. */
+    default void onSpuriousTimeout() {}
 
     /** Packets that may be in flight, at least 1. */
     int windowPackets();

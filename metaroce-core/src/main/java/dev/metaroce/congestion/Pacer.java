@@ -38,9 +38,21 @@ public final class Pacer {
     private long burstNs;
 
     /**
-     * Sets what may go beyond the rate.
+     * @param burstBytes bytes that may go back to back beyond the rate, 0..2^30
+     * @throws IllegalArgumentException when {@code burstBytes} is out of range
+     */
+    public Pacer(int burstBytes) {
+        if (burstBytes < 0 || burstBytes > MAX_BYTES) {
+            throw new IllegalArgumentException(
+                    "Pacer: burstBytes " + burstBytes + " is not 0.." + MAX_BYTES);
+        }
+        this.burstBytes = burstBytes;
+    }
+
+    /**
+     * Changes what may go back to back beyond the rate.
      *
-     * @param bytes that may go back to back, 0..2^30
+     * @param bytes 0..2^30
      */
     public void burst(int bytes) {
         Invariant.check(bytes >= 0 && bytes <= MAX_BYTES, "a burst is in range", bytes, MAX_BYTES);

@@ -1,40 +1,31 @@
 package dev.metaroce.path;
 
-/** Chooses the path of the next packets: the one that can deliver most, soonest. */
-public final class PathSelector {
-    private int turn;
-
+/**
+ * Chooses the path of the next packets of a lease. Windows limit a path whatever the choice is; the
+ * choice decides who of those with room is next.
+ *
+ * <p>Owned by the engine thread. Implementations allocate nothing after construction and draw no
+ * random numbers.
+ */
+public interface PathSelector {
     /**
-     * The path that takes most of a run of packets, weighed against its round-trip time and what it
-     * has to carry already; among equals, in turn.
+     * The path for a run of new packets.
      *
      * @param count paths of the lease
      * @param runPackets how many packets in a row are to take it, 1 or more
      * @return index, or -1 when every window is full
      */
-    public int next(PathState[] paths, int count, int runPackets) {
-        int best = -1;
-        double bestScore = 0;
-        for (int i = 0; i < count; i++) {
-            int at = turn + i < count ? turn + i : turn + i - count;
-            PathState path = paths[at];
-            int free = path.freeWindow();
-            if (free > 0) {
-                double load = (1.0 + path.inFlight()) * (1 + path.rtt().srttNs());
-                double score = Math.min(free, runPackets) / load;
-                if (score > bestScore) {
-                    best = at;
-                    bestScore = score;
-                }
-            }
-        }
-        if (best >= 0) {
-            turn = best + 1 < count ? best + 1 : 0;
-        }
-        return best;
-    }
+    int next(PathState[] paths, int count, int runPackets);
 
-    public void reset() {
-        turn = 0;
-    }
+    /** Packets of a path were acknowledged for the first time, so many of them marked. */
+    default void onAck(int path, int ackedPackets, int cePackets) {}
+
+    /** Packets of a path were found lost. */
+    default void onLoss(int path) {}
+
+    /** The retransmission time-out of a path fired. */
+    default void onTimeout(int path) {}
+
+    /** Another lease begins. */
+    void reset();
 }

@@ -168,7 +168,12 @@ final class AckBuilder {
             return 0;
         }
         PacketMemory m = batch.memory();
-        int to = batch.append(connection.peer, route(cid, path), false, NakHeader.PACKET_BYTES);
+        int to =
+                batch.append(
+                        connection.addressOf(path),
+                        route(cid, path),
+                        false,
+                        NakHeader.PACKET_BYTES);
         CommonHeader.encode(
                 m,
                 to,
@@ -218,8 +223,9 @@ final class AckBuilder {
                         + count * AckHeader.RECORD_BYTES
                         + holes * AckHeader.SACK_BYTES;
         PacketMemory m = batch.memory();
-        int route = route(cid, mask == 0 ? 0 : Long.numberOfTrailingZeros(mask));
-        int at = batch.append(connection.peer, route, false, body + CommonHeader.TRAILER_BYTES);
+        int first = mask == 0 ? 0 : Long.numberOfTrailingZeros(mask);
+        int bytes = body + CommonHeader.TRAILER_BYTES;
+        int at = batch.append(connection.addressOf(first), route(cid, first), false, bytes);
         CommonHeader.encode(
                 m,
                 at,

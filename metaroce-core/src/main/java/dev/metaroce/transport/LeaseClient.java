@@ -5,6 +5,7 @@ import dev.metaroce.event.CounterId;
 import dev.metaroce.event.EventId;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.util.Rng;
+import dev.metaroce.wire.AddressList;
 import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.wire.ControlMessage;
 import dev.metaroce.wire.ControlOpcode;
@@ -149,7 +150,8 @@ final class LeaseClient {
         c.wish().askedNs = nowNs;
         device.counters.increment(CounterId.REQUESTS_SENT);
         device.event(nowNs, EventId.LEASE_REQUESTED, c.index, c.nonce, c.wish().attempts);
-        device.send(ControlOpcode.REQUEST, c.peer, c, 0, c.nonce, 0, 0, 0);
+        NetAddress to = c.address(c.wish().attempts - 1);
+        device.send(ControlOpcode.REQUEST, to, c, 0, c.nonce, 0, 0, 0);
         //= MR-3.4-5
         long waitNs =
                 c.leaseState == LeaseState.QUEUED
@@ -170,7 +172,7 @@ final class LeaseClient {
         request.srcCtx = c.srcCtx;
         request.mtu = limits.payloadMtu();
         request.profileMask = limits.profiles();
-        request.maxPaths = limits.maxPaths();
+        request.maxPaths = limits.sendingPaths();
         request.versionMask = LeaseServer.versions();
         request.demandKib = c.demandKib();
         request.priority = 0;
@@ -180,6 +182,8 @@ final class LeaseClient {
                 (first ? RequestFields.FLAG_CONNECT : 0)
                         | (c.dialer ? 0 : RequestFields.FLAG_ACCEPTOR);
         request.cookie = c.wish().cookie;
+        //= MR-3.10-1
+        request.addresses = device.identity.addresses(first ? AddressList.MAX : 0);
         byte[] data = c.dialer ? c.privateData : TransportConnection.NO_DATA;
         request.privateLength = data.length;
         System.arraycopy(data, 0, request.privateData, 0, data.length);
@@ -188,7 +192,7 @@ final class LeaseClient {
     /** The connection waiting for an answer with this nonce, or null: too late, or not ours. */
     private @Nullable TransportConnection asking(PacketMemory m, int at, NetAddress source) {
         TransportConnection c = device.sources.holder(CommonHeader.ctx(m, at));
-        if (c == null || !source.sameHost(c.peer) || !isAsking(c, ControlMessage.nonce(m, at))) {
+        if (c == null || !c.isPeer(source) || !isAsking(c, ControlMessage.nonce(m, at))) {
             //= MR-3.4-6
             device.counters.increment(CounterId.ACKS_STALE);
             return null;
@@ -228,6 +232,11 @@ final class LeaseClient {
         }
         TxLease lease = takeLease(c.peer);
         int token = CommonHeader.token(grant.cid, grant.epoch);
+        if (!c.established) {
+            c.planes = PeerPlanes.of(c.peer, grant.addresses, device.identity.planes());
+        }
+        c.hear(source);
+        lease.spread(c.planes);
         lease.open(c.peer, grant.cid, grant.epoch, token, grant.paths, profile == Profile.M);
         //= MR-3.4-10
         int mtu = Math.min(grant.mtu, limits.payloadMtu());
@@ -245,6 +254,7 @@ final class LeaseClient {
         }
         lease.onRoundTrip(Math.max(1, c.wish().answeredNs));
         lease.startLate(nowNs);
+        pathTimers.watch().onOpen(nowNs, lease);
         c.lease = lease;
         lease.number = ++c.leaseNumber;
         c.leaseState = LeaseState.OPEN;
@@ -299,14 +309,7 @@ final class LeaseClient {
 
     private TxLease takeLease(NetAddress peer) {
         TxLease lease = spareCount > 0 ? spare[--spareCount] : null;
-        return lease == null
-                ? new TxLease(
-                        limits.maxPaths(),
-                        peer,
-                        limits.inboundRateBitsPerSecond(),
-                        device.pulls,
-                        paceRng)
-                : lease;
+        return lease == null ? new TxLease(limits, peer, device.pulls, paceRng) : lease;
     }
 
     void onQueued(long nowNs, PacketMemory m, int at, NetAddress source) {
@@ -403,15 +406,16 @@ final class LeaseClient {
     // Holding
 
     /** Connections that waited for room to READ get their turn when there is some. */
-    void wakePullers() {
-        for (int n = device.pulls.wakeable(); n > 0; n--) {
+    @Nullable TransportConnection wakePuller() {
+        while (device.pulls.wakeable() > 0) {
             TransportConnection c = device.connection(device.pulls.poll());
             if (c != null) {
                 c.awaitsPulls = false;
                 c.readyAll();
-                device.ready.add(c);
+                return c;
             }
         }
+        return null;
     }
 
     /** Something changed for an open lease: more may be sent, or it may end. */
@@ -447,7 +451,7 @@ final class LeaseClient {
 
     void onReclaim(long nowNs, PacketMemory m, int at, NetAddress source) {
         TransportConnection c = device.sources.holder(CommonHeader.ctx(m, at));
-        if (c != null && !source.sameHost(c.peer)) {
+        if (c != null && !c.isPeer(source)) {
             return;
         }
         if (c != null && isAsking(c, ControlMessage.nonce(m, at))) {
@@ -475,7 +479,7 @@ final class LeaseClient {
 
     void onKeepalive(PacketMemory m, int at, NetAddress source) {
         TransportConnection c = device.sources.holder(CommonHeader.ctx(m, at));
-        if (c != null && !source.sameHost(c.peer)) {
+        if (c != null && !c.isPeer(source)) {
             return;
         }
         if (c != null && isAsking(c, ControlMessage.nonce(m, at))) {
@@ -522,7 +526,8 @@ final class LeaseClient {
         }
         c.wish().attempts++;
         //= MR-2.6-2, MR-3.3-2
-        device.send(ControlOpcode.RELEASE, c.peer, c, c.srcCtx, c.nonce, lease.token, 0, 0);
+        NetAddress to = c.address(c.wish().attempts - 1);
+        device.send(ControlOpcode.RELEASE, to, c, c.srcCtx, c.nonce, lease.token, 0, 0);
         c.wish().retryNs = nowNs + (FIRST_RETRY_NS << Math.min(c.wish().attempts - 1, 5));
         arm(nowNs, c);
     }
@@ -534,7 +539,7 @@ final class LeaseClient {
                 && c.leaseState == LeaseState.RELEASING
                 && c.nonce == ControlMessage.nonce(m, at)
                 && holdsToken(c, m, at)
-                && source.sameHost(c.peer)) {
+                && c.isPeer(source)) {
             released(nowNs, c);
         }
     }
@@ -590,7 +595,7 @@ final class LeaseClient {
                     || lease == null
                     || lease.cid != cid
                     || lease.epoch != epoch
-                    || !source.sameHost(lease.peer)
+                    || !c.isPeer(source)
                     || !lease.isProof(proof)) {
                 continue;
             }

@@ -29,6 +29,7 @@ final class RateHints {
 
     private final DeviceState device;
     private final RxContexts contexts;
+    private final PullPace pulls;
     private final long periodNs;
     private final boolean givesHints;
     private final int sharedMbps;
@@ -60,13 +61,17 @@ final class RateHints {
     RateHints(DeviceState device, RxContexts contexts) {
         this.device = device;
         this.contexts = contexts;
+        pulls = device.pullPace;
         periodNs = device.limits.hintPeriodNs();
-        long inboundRate = device.limits.inboundRateBitsPerSecond();
-        givesHints = inboundRate > 0;
+        givesHints = device.limits.inboundRateBitsPerSecond() > 0;
+        sharedMbps = (int) Math.clamp(capacity(device.limits) / MBPS, 1, AckHeader.RATE_NONE - 1);
+        fairShare = new FairShare(device.limits.contexts() + PullPace.PARTS_MAX);
+    }
+
+    /** What is shared out, in bits per second. */
+    static long capacity(DeviceLimits limits) {
         //= MR-5.6-3
-        long mbps = inboundRate / 1000 * SHARED_PERMILLE / MBPS;
-        sharedMbps = (int) Math.clamp(mbps, 1, AckHeader.RATE_NONE - 1);
-        fairShare = new FairShare(device.limits.contexts());
+        return limits.inboundRateBitsPerSecond() / 1000 * SHARED_PERMILLE;
     }
 
     IntRing untold() {
@@ -109,8 +114,6 @@ final class RateHints {
         hasCome = Arrays.copyOf(hasCome, size);
         latest = Arrays.copyOf(latest, size);
         leases = Arrays.copyOf(leases, size);
-        demand = Arrays.copyOf(demand, size);
-        share = Arrays.copyOf(share, size);
     }
 
     /** What a lease that wants nothing has while others want more. */
@@ -138,6 +141,15 @@ final class RateHints {
         device.armBy(DeviceState.HINT_TIMER, earliestNs - atNs > 0 ? earliestNs : atNs);
     }
 
+    /** More replies would be asked for than the share of those who read allows. */
+    void onPullsKeptBack(long nowNs) {
+        if (pulls.keepBack()) {
+            refreshIn(nowNs, 0);
+        } else {
+            onAnswer(nowNs);
+        }
+    }
+
     /** A lease is about to be answered. */
     void onAnswer(long nowNs) {
         if (givesHints
@@ -149,10 +161,21 @@ final class RateHints {
 
     /** Works out all shares anew, and tells as much of it as promises allow. */
     void refresh(long nowNs) {
-        int count = measure(Math.max(1, nowNs - refreshedNs));
+        long elapsedNs = Math.max(1, nowNs - refreshedNs);
         refreshedNs = nowNs;
+        long pullsBefore = pulls.promisedMbps();
+        pulls.measure(elapsedNs);
+        int parts = pulls.split();
+        int room = leases.length + parts;
+        if (room > demand.length) {
+            demand = new long[room];
+            share = new long[room];
+        }
+        int count = measure(elapsedNs);
+        //= MR-5.8-1
+        Arrays.fill(demand, count, count + parts, pulls.demand());
         boolean anyWants = false;
-        for (int i = 0; i < count; i++) {
+        for (int i = 0; i < count + parts; i++) {
             anyWants |= wants(i);
         }
         //= MR-5.6-9
@@ -160,8 +183,11 @@ final class RateHints {
             return;
         }
         //= MR-5.6-3
-        fairShare.compute((long) sharedMbps * MBPS, demand, count, share);
-        long free = sharedMbps - lower(count);
+        fairShare.compute((long) sharedMbps * MBPS, demand, count + parts, share);
+        pulls.allow(nowNs, parts == 0 ? capacity(device.limits) : share[count]);
+        // What was asked for comes within a round trip, and what is asked for now after one.
+        long pulled = Math.max(pullsBefore, pulls.promisedMbps());
+        long free = sharedMbps - pulled - lower(count);
         long missing = 0;
         for (int i = 0; i < count; i++) {
             missing += Math.max(0, share[i] - contexts.rateHint(leases[i]));

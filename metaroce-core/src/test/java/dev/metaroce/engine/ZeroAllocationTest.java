@@ -4,15 +4,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.management.ThreadMXBean;
 
+import dev.metaroce.congestion.CongestionAlgorithm;
 import dev.metaroce.event.CounterId;
 import dev.metaroce.event.EventSink;
 import dev.metaroce.memory.Access;
 import dev.metaroce.memory.MemoryRegion;
+import dev.metaroce.path.PathStrategy;
 import dev.metaroce.ring.PostResult;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.ring.WorkCompletion;
 import dev.metaroce.transport.DeviceLimits;
 import dev.metaroce.transport.EndpointIdentity;
+import dev.metaroce.transport.Mechanisms;
 import dev.metaroce.util.Rng;
 import dev.metaroce.verbs.CompletionQueue;
 import dev.metaroce.verbs.Connection;
@@ -20,12 +23,14 @@ import dev.metaroce.verbs.ManualDriver;
 import dev.metaroce.verbs.ProtectionDomain;
 import dev.metaroce.verbs.QueuePair;
 import dev.metaroce.verbs.RdmaDevice;
+import dev.metaroce.wire.Ecn;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.Profile;
 import dev.metaroce.wire.TxBatch;
 
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 import java.lang.foreign.Arena;
 import java.lang.management.ManagementFactory;
@@ -54,12 +59,13 @@ class ZeroAllocationTest {
         private final MemoryRegion region;
         private long datagrams;
 
-        private Node(int number, Profile profile) {
+        private Node(int number, Profile profile, Mechanisms mechanisms) {
             Rng rng = new Rng(number);
             DeviceLimits limits =
                     DeviceLimits.defaults().toBuilder()
                             .profiles(profile.code())
                             .payloadMtu(1024)
+                            .mechanisms(mechanisms)
                             .build();
             EndpointIdentity identity = new EndpointIdentity(number, number);
             engine = new Engine(limits, identity, rng, rng.fork("keys")::nextInt, EventSink.NONE);
@@ -84,7 +90,8 @@ class ZeroAllocationTest {
                 while (at < end) {
                     int bytes = Math.min(batch.segmentBytes(run), end - at);
                     if (++datagrams % DROP_EVERY != 0) {
-                        to.engine.onDatagram(nowNs, batch.memory(), at, bytes, address, false);
+                        to.engine.onDatagram(
+                                nowNs, batch.memory(), at, bytes, address, Ecn.UNKNOWN);
                     }
                     at += bytes;
                 }
@@ -109,8 +116,19 @@ class ZeroAllocationTest {
         "S, ADD"
     })
     void aMillionPacketsAllocateNothing(Profile profile, Kind kind) {
-        Node client = new Node(1, profile);
-        Node server = new Node(2, profile);
+        allocateNothing(profile, kind, Mechanisms.DEFAULT);
+    }
+
+    @ParameterizedTest
+    @EnumSource(value = PathStrategy.class, mode = EnumSource.Mode.EXCLUDE, names = "WEIGHTED")
+    void otherMechanismsAllocateNothing(PathStrategy paths) {
+        Mechanisms others = Mechanisms.DEFAULT.with(CongestionAlgorithm.NSCC).with(paths);
+        allocateNothing(Profile.M, Kind.WRITE, others);
+    }
+
+    private void allocateNothing(Profile profile, Kind kind, Mechanisms mechanisms) {
+        Node client = new Node(1, profile, mechanisms);
+        Node server = new Node(2, profile, mechanisms);
         QueuePair[] accepted = new QueuePair[1];
         server.device.listen(
                 7,

@@ -2,6 +2,8 @@ package dev.metaroce.path;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.metaroce.congestion.CongestionAlgorithm;
+
 import org.junit.jupiter.api.Test;
 
 class PathStateTest {
@@ -9,7 +11,7 @@ class PathStateTest {
     private static final long RTO_FLOOR_NS = 4 * MS;
     private static final long ACK_DELAY_NS = MS / 20;
 
-    private final PathState path = new PathState();
+    private final PathState path = new PathState(CongestionAlgorithm.ECN_AIMD);
     private long nowNs = 1_000 * MS;
 
     private long waitNs() {

@@ -11,6 +11,7 @@ import dev.metaroce.ring.Reservation;
 import dev.metaroce.testing.Pair;
 import dev.metaroce.verbs.SendRequest;
 import dev.metaroce.wire.DataHeader;
+import dev.metaroce.util.Rng;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.PacketMemory;
 
@@ -48,8 +49,7 @@ class LargeMessageTest {
                                 .offer(new SendRequest().write(0, 0).local(region, 0, LARGEST)))
                 .isEqualTo(PostResult.OK);
         PacketMemory packet = new PacketMemory(64);
-        PullBudget pulls = new PullBudget(DeviceLimits.defaults());
-        TxLease lease = new TxLease(1, NetAddress.ofIpv4(1, 1), 0, pulls);
+        TxLease lease = new TxLease(limits, NetAddress.ofIpv4(1, 1), new PullBudget(limits), new Rng(1));
         lease.number = 1;
         lease.open(NetAddress.ofIpv4(1, 1), 0, 0, 0, 1, true);
         lease.start(0, mtu, 1, LARGEST, 1);

@@ -2,11 +2,13 @@ package dev.metaroce.path;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.metaroce.congestion.CongestionAlgorithm;
+
 import org.junit.jupiter.api.Test;
 
-class PathSelectorTest {
+class WeightedPathsTest {
     private static PathState path(int window, long rttNs) {
-        PathState path = new PathState();
+        PathState path = new PathState(CongestionAlgorithm.ECN_AIMD);
         path.reset(1, window);
         path.rtt().onSample(rttNs);
         return path;
@@ -16,7 +18,7 @@ class PathSelectorTest {
     void thePathThatDeliversMostPerRoundTripComesFirst() {
         PathState[] paths = {path(8, 1_000_000), path(8, 500_000), path(2, 400_000)};
 
-        assertThat(new PathSelector().next(paths, 3, 32)).isEqualTo(1);
+        assertThat(new WeightedPaths().next(paths, 3, 32)).isEqualTo(1);
     }
 
     @Test
@@ -24,14 +26,14 @@ class PathSelectorTest {
         PathState[] paths = {path(64, 10_000), path(2, 10_000), path(8, 30_000)};
         paths[0].onSent(0);
 
-        assertThat(new PathSelector().next(paths, 3, 1)).isEqualTo(1);
-        assertThat(new PathSelector().next(paths, 3, 32)).isZero();
+        assertThat(new WeightedPaths().next(paths, 3, 1)).isEqualTo(1);
+        assertThat(new WeightedPaths().next(paths, 3, 32)).isZero();
     }
 
     @Test
     void equalPathsTakeTurns() {
         PathState[] paths = {path(8, 1_000_000), path(8, 1_000_000), path(8, 1_000_000)};
-        PathSelector selector = new PathSelector();
+        WeightedPaths selector = new WeightedPaths();
 
         int[] turns = new int[6];
         for (int i = 0; i < turns.length; i++) {
@@ -44,7 +46,7 @@ class PathSelectorTest {
     void aPathIsFoundHoweverLongItsRoundTripIs() {
         PathState[] paths = {path(1, 30_000_000_000L)};
 
-        assertThat(new PathSelector().next(paths, 1, 32)).isZero();
+        assertThat(new WeightedPaths().next(paths, 1, 32)).isZero();
     }
 
     @Test
@@ -52,6 +54,6 @@ class PathSelectorTest {
         PathState path = path(1, 1_000);
         path.onSent(0);
 
-        assertThat(new PathSelector().next(new PathState[] {path}, 1, 32)).isEqualTo(-1);
+        assertThat(new WeightedPaths().next(new PathState[] {path}, 1, 32)).isEqualTo(-1);
     }
 }
