@@ -22,6 +22,9 @@ final class RateHints {
     /** A newcomer has such a part of what nobody was promised. */
     private static final int NEWCOMER_PART = 4;
 
+    /** So long a new lease is taken for one that wants all it can get. */
+    private static final int NEW_PERIODS = 3;
+
     /** A lease is told at once when its hint changes by more than such a part. */
     private static final int TELL_PART = 8;
 
@@ -39,9 +42,6 @@ final class RateHints {
 
     /** Payload that was measured already. */
     private long[] measured = {};
-
-    /** Granted, and not told its whole share since. */
-    private boolean[] isNew = {};
 
     /** Something came, and when the latest of it was sent. */
     private boolean[] hasCome = {};
@@ -64,7 +64,7 @@ final class RateHints {
         pulls = device.pullPace;
         periodNs = device.limits.hintPeriodNs();
         givesHints = device.limits.inboundRateBitsPerSecond() > 0;
-        sharedMbps = (int) Math.clamp(capacity(device.limits) / MBPS, 1, AckHeader.RATE_NONE - 1);
+        sharedMbps = Math.clamp(capacity(device.limits) / MBPS, 1, AckHeader.RATE_NONE - 1);
         fairShare = new FairShare(device.limits.contexts() + PullPace.PARTS_MAX);
     }
 
@@ -89,7 +89,6 @@ final class RateHints {
             grow(contexts.end());
         }
         measured[cid] = 0;
-        isNew[cid] = true;
         hasCome[cid] = false;
         contexts.rateHint(cid, 0);
         int count = contexts.inUse();
@@ -110,7 +109,6 @@ final class RateHints {
 
     private void grow(int size) {
         measured = Arrays.copyOf(measured, size);
-        isNew = Arrays.copyOf(isNew, size);
         hasCome = Arrays.copyOf(hasCome, size);
         latest = Arrays.copyOf(latest, size);
         leases = Arrays.copyOf(leases, size);
@@ -171,7 +169,7 @@ final class RateHints {
             demand = new long[room];
             share = new long[room];
         }
-        int count = measure(elapsedNs);
+        int count = measure(nowNs, elapsedNs);
         //= MR-5.8-1
         Arrays.fill(demand, count, count + parts, pulls.demand());
         boolean anyWants = false;
@@ -199,7 +197,7 @@ final class RateHints {
     }
 
     /** Collects the leases and what each would take; returns how many there are. */
-    private int measure(long elapsedNs) {
+    private int measure(long nowNs, long elapsedNs) {
         int count = 0;
         int left = contexts.inUse();
         int idle = idleMbps(left);
@@ -209,7 +207,7 @@ final class RateHints {
                 long bytes = contexts.payloadBytes(cid) - measured[cid];
                 measured[cid] += bytes;
                 //= MR-5.6-10
-                if (isNew[cid] || contexts.has(cid, RxContexts.WANTS_MORE)) {
+                if (contexts.has(cid, RxContexts.WANTS_MORE) || isNew(nowNs, cid)) {
                     demand[count] = FairShare.UNLIMITED;
                 } else if (contexts.rateHint(cid) <= idle || !contexts.isIncomplete(cid)) {
                     demand[count] = 0;
@@ -220,6 +218,10 @@ final class RateHints {
             }
         }
         return count;
+    }
+
+    private boolean isNew(long nowNs, int cid) {
+        return contexts.heldNs(cid, nowNs) < NEW_PERIODS * periodNs;
     }
 
     private boolean wants(int i) {
@@ -259,7 +261,6 @@ final class RateHints {
                 long given = missing <= free ? more : more * free / missing;
                 tell(i, (int) (told + given));
             }
-            isNew[leases[i]] &= contexts.rateHint(leases[i]) < share[i];
         }
     }
 

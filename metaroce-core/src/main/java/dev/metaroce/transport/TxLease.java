@@ -244,6 +244,7 @@ final class TxLease {
     /** What the target allows now, from GRANT or ACK. */
     void allow(long nowNs, int windowKib, int rateHintMbps, int seq) {
         windowBytes = windowKib == AckHeader.WINDOW_NONE ? Long.MAX_VALUE : (long) windowKib << 10;
+        //= MR-5.6-12
         if (hintSeq >= 0 && (byte) (seq - hintSeq) < 0) {
             return;
         }
@@ -276,7 +277,7 @@ final class TxLease {
         }
         long perRoundTrip = (long) (rateBitsPerSecond / 8e9 * minRttNs);
         long burst = perRoundTrip / BURST_PART - mtu - WIRE_BYTES;
-        pacer.burst((int) Math.clamp(burst, 0, PACER_BURST_BYTES_MAX));
+        pacer.burst(Math.clamp(burst, 0, PACER_BURST_BYTES_MAX));
         //= MR-5.5-2
         int roundTrips = rateBitsPerSecond > ownRateBitsPerSecond / 2 ? 2 : 4;
         hintWindowBytes = perRoundTrip * roundTrips;
@@ -284,11 +285,13 @@ final class TxLease {
 
     /**
      * The lease is new. When its hint gives less than a packet in a round trip many others start,
-     * too: all at once they would fill a queue, so each waits for a part of a packet's time.
+     * too: all at once they would fill a queue, so each waits for a random part of the time of a
+     * packet.
      */
     void startLate(long nowNs) {
         long perRoundTrip = (long) (rateBitsPerSecond / 8e9 * minRttNs);
         int wire = mtu + WIRE_BYTES;
+        //= MR-5.5-4
         if (rateBitsPerSecond != Long.MAX_VALUE && perRoundTrip < wire) {
             int most = (int) Math.min(wire, START_ROUND_TRIPS * perRoundTrip);
             pacer.onSent(nowNs, rng.nextInt(most + 1), rateBitsPerSecond);
@@ -344,6 +347,7 @@ final class TxLease {
         if (rateBitsPerSecond == Long.MAX_VALUE) {
             return;
         }
+        //= MR-5.5-1, MR-5.5-3
         int wire = bytes + WIRE_BYTES;
         int phase = dry && pacer.isIdle(nowNs) ? rng.nextInt(wire) : 0;
         dry = false;

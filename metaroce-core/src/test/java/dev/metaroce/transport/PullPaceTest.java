@@ -45,7 +45,7 @@ class PullPaceTest {
         for (long nowNs = 1_000; nowNs <= 1_000_000; nowNs += 1_000) {
             seen += askAll(pace, nowNs);
         }
-        double expected = 0.95 * LINE / 8 / 1000 / (MTU + 128);
+        double expected = 0.995 * LINE / 8 / 1000 / (MTU + 128);
         assertThat((double) seen).isBetween(expected - 2, expected + 2);
     }
 
