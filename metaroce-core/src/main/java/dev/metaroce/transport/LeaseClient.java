@@ -247,13 +247,7 @@ final class LeaseClient {
                 grant.quotaKib << 10,
                 grant.maxReads);
         lease.allow(nowNs, grant.windowKib, grant.rateHint, grant.hintSeq);
-        noteAnswer(nowNs, c);
-        //= MR-5.1-3
-        for (int i = 0; i < lease.pathCount; i++) {
-            lease.states[i].rtt().guess(c.wish().answeredNs);
-        }
-        lease.onRoundTrip(Math.max(1, c.wish().answeredNs));
-        lease.startLate(nowNs);
+        guessRoundTrip(nowNs, c, lease);
         pathTimers.watch().onOpen(nowNs, lease);
         c.lease = lease;
         lease.number = ++c.leaseNumber;
@@ -281,6 +275,16 @@ final class LeaseClient {
         device.event(nowNs, EventId.LEASE_OPENED, c.index, grant.cid, grant.epoch);
         c.readyAll();
         afterProgress(nowNs, c);
+    }
+
+    private static void guessRoundTrip(long nowNs, TransportConnection c, TxLease lease) {
+        noteAnswer(nowNs, c);
+        //= MR-5.1-3
+        for (int i = 0; i < lease.pathCount; i++) {
+            lease.states[i].rtt().guess(c.wish().answeredNs);
+        }
+        lease.onRoundTrip(Math.max(1, c.wish().answeredNs));
+        lease.startLate(nowNs);
     }
 
     /**
