@@ -4,7 +4,6 @@ import dev.metaroce.event.AsyncEventType;
 import dev.metaroce.event.CounterId;
 import dev.metaroce.event.EventId;
 import dev.metaroce.path.PathHealth;
-import dev.metaroce.wire.CommonHeader;
 
 import java.util.Locale;
 
@@ -137,9 +136,6 @@ final class PathTimers {
         }
         //= MR-4.3-3
         path.state.onTimeout(nowNs);
-        if (path.state.timeouts() == 2) {
-            path.onFirstTimeout(CommonHeader.toTxTime(nowNs));
-        }
         if (path.state.timeouts() > 1) {
             device.counters.increment(CounterId.RTO_FIRED);
             path.state.congestion().onTimeout(nowNs);

@@ -60,13 +60,13 @@ class LossStudyTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"0.1,0.98", "0.5,0.97", "0.9,0.8"})
-    @DisplayName("L04: lost acknowledgements make no copies and cost little")
+    @CsvSource({"0.1,0.98", "0.5,0.9", "0.9,0.6"})
+    @DisplayName("L04, MR-4.3-14: lost acknowledgements make no copies and cost little")
     void l04LostAcknowledgementsMakeNoCopies(double loss, double share) {
         LossStudy.Outcome outcome = run(LossStudy.Traffic.TRANSFER, 16, Profile.M, 0, loss);
 
         assertThat(outcome.share()).isBetween(share, 1.01);
-        assertThat(outcome.sentPerNeeded()).isBetween(1.0, 1.1);
+        assertThat(outcome.sentPerNeeded()).isBetween(1.0, 1.02);
     }
 
     @ParameterizedTest
