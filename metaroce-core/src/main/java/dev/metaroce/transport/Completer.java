@@ -108,6 +108,9 @@ final class Completer {
             path.state.rtt().onSample(rttNs);
         }
         if (acked > 0) {
+            if (path.isOnlySlow(echo)) {
+                path.state.congestion().onSpuriousTimeout();
+            }
             path.onDelivered(acked);
             device.noteAcknowledged(acked);
             int ce = path.newCePackets(AckHeader.cePackets(m, record));
@@ -208,6 +211,7 @@ final class Completer {
         if (spurious) {
             counters.increment(CounterId.SPURIOUS_RESENDS);
             path.onSpurious(psn);
+            path.state.congestion().onSpuriousLoss(1);
         }
         Stream stream = path.stream(psn);
         if (stream != null) {

@@ -2,6 +2,7 @@ package dev.metaroce.transport;
 
 import dev.metaroce.event.CounterId;
 import dev.metaroce.path.PathHealth;
+import dev.metaroce.wire.CommonHeader;
 
 import java.util.Locale;
 
@@ -144,6 +145,9 @@ final class PathTimers {
         }
         //= MR-4.3-3
         path.state.onTimeout(nowNs);
+        if (path.state.timeouts() == 2) {
+            path.onFirstTimeout(CommonHeader.toTxTime(nowNs));
+        }
         if (path.state.timeouts() > 1) {
             device.counters.increment(CounterId.RTO_FIRED);
             path.state.congestion().onTimeout(nowNs);

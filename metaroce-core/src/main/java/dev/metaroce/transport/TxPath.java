@@ -63,6 +63,9 @@ final class TxPath {
     private boolean probed;
     private int probeTime;
 
+    /** When the first time-out of the latest row that counts was. */
+    private int timeoutTime;
+
     /** Number of the sending that was to follow the last probe. */
     private int probedOrder;
 
@@ -639,6 +642,16 @@ final class TxPath {
         probeTime = txTime;
         probedOrder = order;
         probeWanted = false;
+    }
+
+    /** A time-out that counts is the first of a row. */
+    void onFirstTimeout(int txTime) {
+        timeoutTime = txTime;
+    }
+
+    /** True when an answer to something of before the time-outs shows that they were too early. */
+    boolean isOnlySlow(int echoTime) {
+        return state.timeouts() > 1 && echoTime - timeoutTime < 0;
     }
 
     /** Nothing follows for now that would tell of the last packets: a probe is to do so. */
