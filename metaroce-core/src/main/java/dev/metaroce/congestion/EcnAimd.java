@@ -14,8 +14,10 @@ import dev.metaroce.util.Invariant;
  * as the next cut then waits for a mark.
  *
  * <p><b>Growth.</b> Slow start, one packet for each unmarked packet acknowledged, until the first
- * cut; then one packet per window acknowledged, that is one per RTT. W stays in [1, maxPackets]. It
- * grows only where it limits (RFC 9002 section 7.8): used up in this round or the one before.
+ * cut; then one packet per window acknowledged, that is one per RTT, or as many as the smallest RTT
+ * has times 16 us: flows that meet in a queue then grow alike, however far they come from. W stays
+ * in [1, maxPackets]. It grows only where it limits (RFC 9002 section 7.8): used up in this round
+ * or the one before.
  *
  * <p><b>Loss</b> is repaired by others and means congestion only when it is frequent or comes with
  * queues (protocol design, section 5; TCP's 1/sqrt(p) law must not apply). Losses and
@@ -49,6 +51,11 @@ public final class EcnAimd implements CongestionControl {
     private static final long ONE_PACKET = 1L << FRACTION_BITS;
     private static final long ALPHA_ONE = 1L << 20;
     private static final int ALPHA_GAIN_SHIFT = 4;
+
+    /** Round trips longer than this grow the window by more than one packet each. */
+    private static final long STEP_NS = 16_000;
+
+    private static final long MAX_STEP = 64 * ONE_PACKET;
 
     private final long maxWindow;
     private final RttEstimator rtt = new RttEstimator();
@@ -258,8 +265,13 @@ public final class EcnAimd implements CongestionControl {
             left -= fast >> FRACTION_BITS;
         }
         if (!inSlowStart()) {
-            window = clamp(window + left * ONE_PACKET * ONE_PACKET / window);
+            window = clamp(window + left * ONE_PACKET * step() / window);
         }
+    }
+
+    /** What a window acknowledged adds: the same per time on long ways as on short ones. */
+    private long step() {
+        return Math.clamp(rtt.minRttNs() * ONE_PACKET / STEP_NS, ONE_PACKET, MAX_STEP);
     }
 
     private long clamp(long value) {

@@ -72,7 +72,8 @@ final class Requester {
         if (sent < budget
                 && device.isLossy()
                 && lease.probesTails()
-                && nextStream(nowNs, c, lease) == null) {
+                && nextStream(nowNs, c, lease) == null
+                && !c.awaitsPulls) {
             for (int i = 0; i < lease.pathCount; i++) {
                 lease.paths[i].probeTail();
             }

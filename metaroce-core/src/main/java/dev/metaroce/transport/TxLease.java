@@ -311,7 +311,13 @@ final class TxLease {
     /** True when the hint keeps back whatever follows a packet of so many bytes. */
     boolean isHeldBack(long nowNs, int bytes) {
         return rateBitsPerSecond != Long.MAX_VALUE
+                && !isOwnLineSlower()
                 && (pacer.nextSendNs(nowNs) - nowNs > 0 || isFullWith(bytes));
+    }
+
+    /** More than the own line carries does not help. */
+    private boolean isOwnLineSlower() {
+        return ownRateBitsPerSecond > 0 && rateBitsPerSecond >= ownRateBitsPerSecond;
     }
 
     void onSent(int bytes) {

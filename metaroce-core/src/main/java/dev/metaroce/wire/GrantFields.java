@@ -186,7 +186,7 @@ public final class GrantFields {
         m.put32(at + QUOTA_AT, (int) quotaKib);
         m.put32(at + QUOTA_TIME_AT, (int) quotaTimeUs);
         m.put32(at + IDLE_TIME_AT, (int) idleTimeUs);
-        m.put32(at + RATE_HINT_AT, (rateHint << 8) | (hintSeq & 0xFF));
+        putHint(m, at, rateHint, hintSeq);
         m.put16(at + OPEN_MESSAGES_AT, openMessages);
         m.put16(at + PRIVATE_LENGTH_AT, privateLength);
         m.put16(at + MAX_READS_AT, maxReads);
@@ -195,5 +195,10 @@ public final class GrantFields {
         m.put64(at + CONNECTION_ID_AT, connectionId);
         ControlMessage.writePrivate(m, at + PRIVATE_DATA_AT, privateData, privateLength);
         AddressList.write(m, at + END_AT, addresses);
+    }
+
+    /** Writes the hint of a GRANT, as {@link AckHeader#putHint} does that of an ACK. */
+    public static void putHint(PacketMemory m, int at, int mbps, int seq) {
+        m.put32(at + RATE_HINT_AT, (mbps << 8) | (seq & 0xFF));
     }
 }

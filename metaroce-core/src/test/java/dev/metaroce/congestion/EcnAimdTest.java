@@ -85,6 +85,23 @@ class EcnAimdTest {
         assertThat(law.windowPackets()).isCloseTo(50 + 40, Offset.offset(1));
     }
 
+    /** MR-5.2-3: per time, long ways grow as much as short ones. */
+    @ParameterizedTest
+    @CsvSource({"10000,1", "16000,1", "64000,4", "1000000,62", "50000000,64"})
+    void longRoundTripsGrowByMorePackets(long rttNs, int packets) {
+        law.reset(128);
+        Rng rng = new Rng(1);
+        law.onFull();
+        nowNs += rttNs;
+        law.onAck(nowNs, 1, 1, rttNs);
+        int before = law.windowPackets();
+        assertThat(before).isEqualTo(64);
+        round(0, 0, rttNs, rng);
+
+        // Within the round the window grows, and each packet then adds a little less.
+        assertThat(law.windowPackets() - before).isBetween((int) (packets * 0.69), packets);
+    }
+
     /** MR-5.2-3: a sender with little to send learns nothing of how much the way takes. */
     @Test
     void aWindowThatIsNotUsedUpDoesNotGrow() {

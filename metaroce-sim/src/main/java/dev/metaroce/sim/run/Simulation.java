@@ -118,7 +118,14 @@ public final class Simulation implements Fabric.Hosts {
         hostPorts = new int[hosts.length][];
         Rng own = rng.fork("hosts");
         for (int i = 0; i < hosts.length; i++) {
-            hosts[i] = new Host(i, config, config.limits(), own, 1, application.events(i));
+            hosts[i] =
+                    new Host(
+                            i,
+                            config,
+                            application.limits(i, config.limits()),
+                            own,
+                            1,
+                            application.events(i));
             hostPorts[i] = routes.ports(i);
         }
         sending = hosts[0];

@@ -7,7 +7,6 @@ import dev.metaroce.sim.fabric.Fabric;
 import dev.metaroce.sim.fabric.FabricConfig;
 import dev.metaroce.sim.fabric.LinkChange;
 import dev.metaroce.sim.fabric.LinkFaults;
-import dev.metaroce.sim.fabric.Marking;
 import dev.metaroce.sim.run.Connections;
 import dev.metaroce.sim.run.Flows;
 import dev.metaroce.sim.run.NicModel;
@@ -22,6 +21,8 @@ import dev.metaroce.sim.workload.WorkloadSpec;
 import dev.metaroce.sim.workload.Workloads;
 import dev.metaroce.transport.DeviceLimits;
 import dev.metaroce.transport.Mechanisms;
+import dev.metaroce.transport.ResendRoute;
+import dev.metaroce.transport.SequenceSpace;
 import dev.metaroce.util.Rng;
 
 import java.util.ArrayList;
@@ -38,10 +39,6 @@ public final class AblationStudy {
     private static final int LINKS_THERE_AND_BACK = 8;
 
     private static final long EVENTS_PER_LOOK = 1 << 16;
-
-    /** No switch marks anything. */
-    private static final Marking NO_MARKS =
-            new Marking(Integer.MAX_VALUE, Integer.MAX_VALUE, 0, true);
 
     /** A task. */
     public enum Scenario {
@@ -80,19 +77,17 @@ public final class AblationStudy {
      *
      * @param name of the row
      * @param hints receivers say how fast they may be sent to
-     * @param marking switches mark packets when queues grow
      * @param paths of a lease, 1..64
      */
-    public record Variant(
-            String name, Mechanisms mechanisms, boolean hints, boolean marking, int paths) {
+    public record Variant(String name, Mechanisms mechanisms, boolean hints, int paths) {
         private static final int USUAL_PATHS = 8;
 
         /** Everything as specified. */
         public static final Variant BASE =
-                new Variant("as specified", Mechanisms.DEFAULT, true, true, USUAL_PATHS);
+                new Variant("as specified", Mechanisms.DEFAULT, true, USUAL_PATHS);
 
         private static Variant of(String name, Mechanisms mechanisms) {
-            return new Variant(name, mechanisms, true, true, USUAL_PATHS);
+            return new Variant(name, mechanisms, true, USUAL_PATHS);
         }
     }
 
@@ -172,11 +167,8 @@ public final class AblationStudy {
                         .maxPaths(variant.paths())
                         .mechanisms(variant.mechanisms())
                         .build();
-        FabricConfig fabric = FabricConfig.defaults();
-        if (!variant.marking()) {
-            fabric = fabric.toBuilder().marking(NO_MARKS).build();
-        }
-        return new SimConfig(setup.seed(), limits, fabric, NicModel.NONE, Connections.WARM);
+        return new SimConfig(
+                setup.seed(), limits, FabricConfig.defaults(), NicModel.NONE, Connections.WARM);
     }
 
     private Topology topology() {
@@ -234,16 +226,27 @@ public final class AblationStudy {
         List<Variant> variants = new ArrayList<>();
         Mechanisms usual = Mechanisms.DEFAULT;
         variants.add(Variant.BASE);
-        variants.add(new Variant("no hints", usual, false, true, Variant.USUAL_PATHS));
-        variants.add(new Variant("no ECN", usual, true, false, Variant.USUAL_PATHS));
-        variants.add(new Variant("no hints, no ECN", usual, false, false, Variant.USUAL_PATHS));
+        variants.add(new Variant("no hints", usual, false, Variant.USUAL_PATHS));
+        variants.add(Variant.of("no ECN", usual.withEcn(false)));
+        variants.add(
+                new Variant("no hints, no ECN", usual.withEcn(false), false, Variant.USUAL_PATHS));
         variants.add(Variant.of("NSCC", usual.with(CongestionAlgorithm.NSCC)));
+        variants.add(
+                new Variant(
+                        "NSCC, no hints",
+                        usual.with(CongestionAlgorithm.NSCC),
+                        false,
+                        Variant.USUAL_PATHS));
+        variants.add(Variant.of("SACK of 64 bits", usual.withSackBits(64)));
+        variants.add(Variant.of("no SACK", usual.withSackBits(0)));
+        variants.add(Variant.of("sequence per lease", usual.with(SequenceSpace.LEASE)));
+        variants.add(Variant.of("resend elsewhere", usual.with(ResendRoute.OTHER_PATH)));
         variants.add(Variant.of("paths by bitmap", usual.with(PathStrategy.BITMAP)));
         variants.add(Variant.of("recycled paths", usual.with(PathStrategy.RECYCLED)));
         for (int paths = 1; paths <= DeviceLimits.MAX_PATHS; paths *= 2) {
             if (paths != Variant.USUAL_PATHS) {
                 String name = paths == 1 ? "1 path" : paths + " paths";
-                variants.add(new Variant(name, usual, true, true, paths));
+                variants.add(new Variant(name, usual, true, paths));
             }
         }
         return List.copyOf(variants);

@@ -17,7 +17,8 @@ import picocli.CommandLine.Spec;
             LossCommand.class,
             IncastCommand.class,
             PlanesCommand.class,
-            AblationCommand.class
+            AblationCommand.class,
+            FairnessCommand.class
         })
 public final class StudyCommand implements Runnable {
     @Spec private CommandSpec spec;
