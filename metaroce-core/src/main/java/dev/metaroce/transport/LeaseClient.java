@@ -232,11 +232,7 @@ final class LeaseClient {
         }
         TxLease lease = takeLease(c.peer);
         int token = CommonHeader.token(grant.cid, grant.epoch);
-        if (!c.established) {
-            c.planes = PeerPlanes.of(c.peer, grant.addresses, device.identity.planes());
-        }
-        c.hear(source);
-        lease.spread(c.planes);
+        lease.spread(planes(c, source));
         lease.open(c.peer, grant.cid, grant.epoch, token, grant.paths, profile == Profile.M);
         //= MR-3.4-10
         int mtu = Math.min(grant.mtu, limits.payloadMtu());
@@ -247,8 +243,9 @@ final class LeaseClient {
                 grant.quotaKib << 10,
                 grant.maxReads);
         lease.allow(nowNs, grant.windowKib, grant.rateHint, grant.hintSeq);
-        guessRoundTrip(nowNs, c, lease);
-        pathTimers.watch().onOpen(nowNs, lease);
+        noteAnswer(nowNs, c);
+        pathTimers.onOpen(nowNs, c, lease);
+        lease.startLate(nowNs);
         c.lease = lease;
         lease.number = ++c.leaseNumber;
         c.leaseState = LeaseState.OPEN;
@@ -277,14 +274,13 @@ final class LeaseClient {
         afterProgress(nowNs, c);
     }
 
-    private static void guessRoundTrip(long nowNs, TransportConnection c, TxLease lease) {
-        noteAnswer(nowNs, c);
-        //= MR-5.1-3
-        for (int i = 0; i < lease.pathCount; i++) {
-            lease.states[i].rtt().guess(c.wish().answeredNs);
+    /** The planes that lead to the peer, which is heard now. */
+    private @Nullable PeerPlanes planes(TransportConnection c, NetAddress source) {
+        if (!c.established) {
+            c.planes = PeerPlanes.of(c.peer, grant.addresses, device.identity.planes());
         }
-        lease.onRoundTrip(Math.max(1, c.wish().answeredNs));
-        lease.startLate(nowNs);
+        c.hear(source);
+        return c.planes;
     }
 
     /**

@@ -126,8 +126,8 @@ public final class AblationStudy {
      * What came of it.
      *
      * @param goodputGbps payload that arrived, to the last completion or where it was stopped
-     * @param share of what the narrowest place carries
-     * @param lastUs the last completion; NaN when flows were open at the end
+     * @param share of what the narrowest place carries; nothing of a flow that failed
+     * @param lastUs the last completion; NaN when flows were open at the end, or failed
      * @param queueBytesMax the longest queue of a switch
      * @param sentPerNeeded data packets sent, per packet of the payload
      * @param resent data packets sent again
@@ -276,9 +276,11 @@ public final class AblationStudy {
         }
         boolean ended = stop == Simulation.Stop.ALL_ENDED;
         Flows flows = simulation.flows();
+        long all = 0;
         long bytes = 0;
         long lastPs = ended ? 0 : simulation.nowPs();
         for (int flow = 0; flow < flows.count(); flow++) {
+            all += flows.bytes(flow);
             bytes += flows.bytes(flow) - simulation.missingBytes(flow);
             if (!flows.isOpen(flow)) {
                 lastPs = Math.max(lastPs, flows.endPs(flow));
@@ -289,8 +291,8 @@ public final class AblationStudy {
         return new Outcome(
                 setup,
                 Summary.gbps(bytes, lastPs),
-                (double) setup.payloadPs() / lastPs,
-                ended ? lastPs / 1e6 : Double.NaN,
+                (double) bytes / all * setup.payloadPs() / lastPs,
+                ended && flows.failed() == 0 ? lastPs / 1e6 : Double.NaN,
                 longestQueueBytes(),
                 (double) (needed + resent) / needed,
                 resent,

@@ -76,7 +76,10 @@ public final class AblationCommand extends SeedStudy {
         String name = Choice.label(scenario);
         tables.begin(name, what + "; " + conditions());
         BarChart chart =
-                new BarChart("ablation-" + name, what, "payload rate, % of what the line carries");
+                new BarChart(
+                        "ablation-" + name.replace('_', '-'),
+                        what,
+                        "payload rate, % of what the line carries");
         double baseUs = Double.NaN;
         for (Variant variant : AblationStudy.variants()) {
             List<Outcome> outcomes =
