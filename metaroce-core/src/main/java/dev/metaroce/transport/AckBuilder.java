@@ -149,7 +149,12 @@ final class AckBuilder {
             return 0;
         }
         PacketMemory m = batch.memory();
-        int to = batch.append(connection.peer, route(cid, path), false, NakHeader.PACKET_BYTES);
+        int to =
+                batch.append(
+                        connection.addressOf(path),
+                        route(cid, path),
+                        false,
+                        NakHeader.PACKET_BYTES);
         CommonHeader.encode(
                 m,
                 to,
@@ -199,8 +204,9 @@ final class AckBuilder {
                         + count * AckHeader.RECORD_BYTES
                         + holes * AckHeader.SACK_BYTES;
         PacketMemory m = batch.memory();
-        int route = route(cid, Long.numberOfTrailingZeros(mask));
-        int at = batch.append(connection.peer, route, false, body + CommonHeader.TRAILER_BYTES);
+        int first = Long.numberOfTrailingZeros(mask);
+        int bytes = body + CommonHeader.TRAILER_BYTES;
+        int at = batch.append(connection.addressOf(first), route(cid, first), false, bytes);
         CommonHeader.encode(
                 m,
                 at,

@@ -28,12 +28,14 @@ final class Completer {
     private final DeviceState device;
     private final Counters counters;
     private final LeaseClient leases;
+    private final PathWatch watch;
     private final long[] sack = new long[WindowBitmap.WORDS];
     private final long[] found = new long[WindowBitmap.WORDS];
 
     Completer(DeviceState device, LeaseClient leases) {
         this.device = device;
         this.leases = leases;
+        watch = new PathWatch(device);
         counters = device.counters;
     }
 
@@ -47,10 +49,11 @@ final class Completer {
                 || lease == null
                 || lease.cid != cid
                 || lease.epoch != epoch
-                || !source.sameHost(lease.peer)) {
+                || !c.isPeer(source)) {
             counters.increment(CounterId.ACKS_STALE);
             return null;
         }
+        c.hear(source);
         return c;
     }
 
@@ -75,6 +78,7 @@ final class Completer {
             onRecord(nowNs, c, lease, m, record);
             record = AckHeader.nextRecord(m, record);
         }
+        watch.look(nowNs, c, lease);
         leases.afterProgress(nowNs, c);
     }
 
@@ -95,10 +99,10 @@ final class Completer {
         if (bits) {
             acked += ackSelected(c, lease, path, m, record, cum, echo);
         }
-        //= MR-4.3-11
-        boolean probed =
-                path.isProbed()
-                        && (AckHeader.recordFlags(m, record) & AckHeader.RFLAG_PROBE_REPLY) != 0;
+        boolean answersProbe =
+                (AckHeader.recordFlags(m, record) & AckHeader.RFLAG_PROBE_REPLY) != 0;
+        //= MR-4.3-11, MR-4.3-23
+        boolean probed = answersProbe && !watch.isHomeAnswer(path.state, echo) && path.isProbed();
         int delay = AckHeader.ackDelay(m, record);
         //= MR-4.3-14
         long rttNs = delay < AckHeader.ACK_DELAY_MAX ? rttNs(nowNs, echo, delay) : 0;
@@ -128,7 +132,8 @@ final class Completer {
             device.noteLoss();
         }
         if (acked > 0 || probed) {
-            path.state.onProgress(path.waitingSinceNs(nowNs));
+            watch.onArrival(nowNs, lease, echo);
+            watch.onProgress(nowNs, path);
         }
     }
 
@@ -333,7 +338,7 @@ final class Completer {
         path.onDelivered(1);
         path.state.congestion().onAck(nowNs, 1, ce ? 1 : 0, rttNs);
         lease.selector.onAck(pathId, 1, ce ? 1 : 0);
-        path.state.onProgress(path.waitingSinceNs(nowNs));
+        watch.onProgress(nowNs, path);
         if (lease.pullWanted) {
             lease.pullWanted = false;
             c.readyAll();
@@ -443,7 +448,7 @@ final class Completer {
             lease.onOldestLost(path.packetBytes(expected));
         }
         int lost = path.markLostFrom(expected);
-        path.state.onProgress(path.waitingSinceNs(nowNs));
+        watch.onProgress(nowNs, path);
         counters.add(CounterId.LOSSES_DETECTED, lost);
         device.event(nowNs, EventId.PACKET_LOST, pathId, expected, lost);
         // Go-Back-N counts one loss: the rest was thrown away by the receiver, not by the network.
@@ -489,7 +494,7 @@ final class Completer {
         }
         //= MR-4.5-8
         path.defer(psn, nowNs, stream.pausedUntilNs);
-        path.state.onProgress(path.waitingSinceNs(nowNs));
+        watch.onProgress(nowNs, path);
         device.armBy(
                 DeviceState.timer(c.index, DeviceState.CONNECTION_TIMER), stream.pausedUntilNs);
     }

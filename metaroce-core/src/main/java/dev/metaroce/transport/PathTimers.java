@@ -1,8 +1,6 @@
 package dev.metaroce.transport;
 
-import dev.metaroce.event.AsyncEventType;
 import dev.metaroce.event.CounterId;
-import dev.metaroce.event.EventId;
 import dev.metaroce.path.PathHealth;
 
 import java.util.Locale;
@@ -19,10 +17,16 @@ final class PathTimers {
 
     private final DeviceState device;
     private final DeviceLimits limits;
+    private final PathWatch watch;
 
     PathTimers(DeviceState device) {
         this.device = device;
         limits = device.limits;
+        watch = new PathWatch(device);
+    }
+
+    PathWatch watch() {
+        return watch;
     }
 
     /** When the lease must be looked at again. */
@@ -31,8 +35,11 @@ final class PathTimers {
         boolean quiet = true;
         for (int i = 0; i < lease.pathCount; i++) {
             TxPath path = lease.paths[i];
-            if (path.state.inFlight() > 0) {
+            if (path.state.isAwaited()) {
                 next = Math.min(next, probeDeadlineNs(path) - nowNs);
+            }
+            if (path.state.way().isAway() && !path.isAllAcked()) {
+                next = Math.min(next, path.state.way().askHomeNs() - nowNs);
             }
             if (path.hasDeferred()) {
                 next = Math.min(next, path.deferredUntilNs() - nowNs);
@@ -122,7 +129,8 @@ final class PathTimers {
         if (path.hasDeferred() && path.deferredUntilNs() - nowNs <= 0) {
             path.resumeDeferred(nowNs);
         }
-        if (path.state.inFlight() == 0 || probeDeadlineNs(path) - nowNs > 0) {
+        watch.onTimer(nowNs, path);
+        if (!path.state.isAwaited() || probeDeadlineNs(path) - nowNs > 0) {
             return;
         }
         path.probeWanted = true;
@@ -143,14 +151,7 @@ final class PathTimers {
         }
         if (PathHealth.shouldReroute(path.state)) {
             //= MR-4.3-4
-            int from = path.state.route();
-            int to = PathHealth.nextRoute(lease.states, lease.pathCount, from, limits.routes());
-            path.state.moveTo(to, TxLease.FEWEST_PACKETS);
-            path.markLostFrom(path.una());
-            device.counters.increment(CounterId.REROUTES);
-            device.event(nowNs, EventId.PATH_REROUTED, pathId, from, to);
-            String text = "path " + pathId + " from route " + from + " to " + to;
-            c.notices.raise(AsyncEventType.PATH_MIGRATED, c, text);
+            path.state.moveTo(watch.leave(nowNs, c, lease, pathId), TxLease.FEWEST_PACKETS);
         }
     }
 }

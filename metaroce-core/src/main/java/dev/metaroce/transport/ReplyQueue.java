@@ -107,7 +107,9 @@ final class ReplyQueue {
         PacketMemory m = batch.memory();
         int route = acks.route(cid, request.path);
         boolean ecn = device.limits.mechanisms().ecn();
-        int at = batch.append(connection.peer, route, ecn, packetBytes(request.bytes));
+        int at =
+                batch.append(
+                        connection.addressOf(request.path), route, ecn, packetBytes(request.bytes));
         Opcode opcode = atomic ? Opcode.ATOMIC_REPLY : Opcode.READ_DATA;
         int now = CommonHeader.toTxTime(nowNs);
         //= MR-4.6-2

@@ -104,27 +104,39 @@ final class Requester {
             TxPath path = lease.paths[i];
             if (path.probeWanted && batch.hasRoom(CommonHeader.MIN_PACKET_BYTES)) {
                 int txTime = CommonHeader.toTxTime(nowNs);
-                int bytes = CommonHeader.MIN_PACKET_BYTES;
-                int at = batch.append(lease.peer, path.state.route(), ecn, bytes);
-                //= MR-2.5-7, MR-2.5-8
-                CommonHeader.encode(
-                        batch.memory(),
-                        at,
-                        PacketType.PROBE.code(),
-                        Flags.ACK_REQ,
-                        lease.token,
-                        i,
-                        0,
-                        0,
-                        path.nextPsn(),
-                        txTime);
-                CommonHeader.seal(batch.memory(), at, CommonHeader.BYTES);
+                sendProbe(txTime, lease, i, path.state.route(), batch);
                 path.onProbeSent(txTime);
-                counters.increment(CounterId.PROBES_SENT);
+                sent++;
+            }
+            if (path.homeWanted && batch.hasRoom(CommonHeader.MIN_PACKET_BYTES)) {
+                int txTime = CommonHeader.toTxTime(nowNs);
+                sendProbe(txTime, lease, i, path.state.way().home(), batch);
+                path.homeWanted = false;
+                path.state.way().onHomeAsked(txTime);
                 sent++;
             }
         }
         return sent;
+    }
+
+    private void sendProbe(int txTime, TxLease lease, int pathId, int route, TxBatch batch) {
+        int at =
+                batch.append(
+                        lease.peer(route), lease.socket(route), ecn, CommonHeader.MIN_PACKET_BYTES);
+        //= MR-2.5-7, MR-2.5-8
+        CommonHeader.encode(
+                batch.memory(),
+                at,
+                PacketType.PROBE.code(),
+                Flags.ACK_REQ,
+                lease.token,
+                pathId,
+                0,
+                0,
+                lease.paths[pathId].nextPsn(),
+                txTime);
+        CommonHeader.seal(batch.memory(), at, CommonHeader.BYTES);
+        counters.increment(CounterId.PROBES_SENT);
     }
 
     private int resendLost(
@@ -335,12 +347,10 @@ final class Requester {
 
     private void emitSkip(
             TxLease lease, int pathId, int psn, int txTime, int flags, TxBatch batch) {
+        int route = lease.route(pathId, (flags & Flags.RETX) != 0);
         int at =
                 batch.append(
-                        lease.peer,
-                        lease.route(pathId, (flags & Flags.RETX) != 0),
-                        ecn,
-                        CommonHeader.MIN_PACKET_BYTES);
+                        lease.peer(route), lease.socket(route), ecn, CommonHeader.MIN_PACKET_BYTES);
         //= MR-4.5-4
         CommonHeader.encode(
                 batch.memory(),
@@ -381,7 +391,7 @@ final class Requester {
         int header = DataHeader.headerBytes(opcode, imm);
         int packetBytes = header + bytes + CommonHeader.TRAILER_BYTES;
         int route = lease.route(pathId, (extraFlags & Flags.RETX) != 0);
-        int at = batch.append(lease.peer, route, ecn, packetBytes);
+        int at = batch.append(lease.peer(route), lease.socket(route), ecn, packetBytes);
         PacketMemory m = batch.memory();
         int flags = extraFlags | (last ? Flags.LAST : 0) | (imm ? Flags.IMM : 0);
         CommonHeader.encode(

@@ -157,13 +157,14 @@ final class Responder {
         }
         TransportConnection connection = contexts.connection(cid);
         //= MR-3.2-2
-        if (connection == null || !source.sameHost(connection.peer)) {
+        if (connection == null || !connection.isPeer(source)) {
             return Verdict.WRONG_SOURCE;
         }
         //= MR-2.2-4
         if (path >= contexts.paths(cid)) {
             return Verdict.OUT_OF_WINDOW;
         }
+        connection.hear(path, source);
         int ahead = psn - contexts.cumPsn(cid, path);
         if (ahead < 0) {
             //= MR-3.2-3
@@ -424,13 +425,12 @@ final class Responder {
             return;
         }
         TransportConnection connection = contexts.connection(cid);
-        if (connection == null
-                || !source.sameHost(connection.peer)
-                || path >= contexts.paths(cid)) {
+        if (connection == null || !connection.isPeer(source) || path >= contexts.paths(cid)) {
             counters.increment(CounterId.WRONG_SOURCE);
             return;
         }
         leases.heard(nowNs, cid);
+        connection.hear(path, source);
         contexts.arrived(
                 cid, path, CommonHeader.txTime(m, at), CommonHeader.toTxTime(nowNs), false);
         contexts.notePathProbe(cid, path);

@@ -4,8 +4,11 @@ import dev.metaroce.congestion.Pacer;
 import dev.metaroce.path.PathSelector;
 import dev.metaroce.path.PathState;
 import dev.metaroce.wire.AckHeader;
+import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.wire.ControlMessage;
 import dev.metaroce.wire.NetAddress;
+
+import org.jspecify.annotations.Nullable;
 
 /**
  * The initiator's side of a lease while it is open: token, paths, and what the target allows. Taken
@@ -42,6 +45,10 @@ final class TxLease {
     final Pacer pacer = new Pacer(PACER_BURST_BYTES);
     final OpenMessages messages = new OpenMessages();
     NetAddress peer;
+
+    /** The planes over which the paths are spread; null for one. */
+    private @Nullable PeerPlanes planes;
+
     int cid;
     int epoch;
     int token;
@@ -81,6 +88,14 @@ final class TxLease {
 
     /** A READ or atomic waits until others are answered. */
     boolean pullWanted;
+
+    /** When the newest packet that is known to have arrived, on any path, was sent. */
+    private int newestArrival;
+
+    private boolean anyArrived;
+
+    /** When silent paths are looked for the next time. */
+    long lookNs;
 
     /**
      * @param limits whose inbound rate is, supposedly, also what this endpoint can send
@@ -122,6 +137,7 @@ final class TxLease {
         // The REQUEST that was granted is the first proof of what the way carries.
         longestArrivedBytes = ControlMessage.REQUEST_BYTES;
         longLosses = 0;
+        anyArrived = false;
     }
 
     /**
@@ -139,9 +155,55 @@ final class TxLease {
         int window = Math.max(fewest, INITIAL_WINDOW_PACKETS / pathCount);
         for (int i = 0; i < pathCount; i++) {
             states[i].congestion().onLine(ownRateBitsPerSecond, mtu, pathCount);
-            states[i].reset(i + 1, window);
+            states[i].reset(firstRoute(i), window);
             paths[i].reset(initialPsn);
         }
+    }
+
+    // Planes. Routes are numbered so that neighbours are on different planes.
+
+    void spread(@Nullable PeerPlanes over) {
+        planes = over;
+    }
+
+    int planes() {
+        PeerPlanes several = planes;
+        return several == null ? 1 : several.count();
+    }
+
+    private int firstRoute(int path) {
+        PeerPlanes several = planes;
+        if (several == null) {
+            return path + 1;
+        }
+        //= MR-3.10-4
+        int plane = (several.lastHeard() + path) % several.count();
+        return 1 + plane + path / several.count() * several.count();
+    }
+
+    /** Where packets of a route go. */
+    NetAddress peer(int route) {
+        PeerPlanes several = planes;
+        return several == null ? peer : several.at((route - 1) % several.count());
+    }
+
+    /** The sending socket of a route, among those of its plane. */
+    int socket(int route) {
+        return 1 + (route - 1) / planes();
+    }
+
+    /** A path left a route that did not answer. */
+    void onLeft(int route) {
+        PeerPlanes several = planes;
+        if (several != null) {
+            several.leave((route - 1) % several.count());
+        }
+    }
+
+    /** True when it is known that the peer is at the other end of a route. */
+    boolean isProved(int route) {
+        PeerPlanes several = planes;
+        return several == null || several.isProved((route - 1) % several.count());
     }
 
     /** The message in the REQUEST was executed: it took the first PSN of path 0. */
@@ -199,15 +261,31 @@ final class TxLease {
         return rateBitsPerSecond;
     }
 
+    /** A packet that was sent then arrived. */
+    void noteArrival(int txTime) {
+        if (!anyArrived || txTime - newestArrival > 0) {
+            newestArrival = txTime;
+            anyArrived = true;
+        }
+    }
+
+    /** True when a packet that was sent at least so much later is known to have arrived. */
+    boolean hasArrivedSince(int txTime, long laterNs, long delayNs) {
+        long newerNs = (newestArrival - txTime) * (long) CommonHeader.TX_TIME_UNIT_NS;
+        return anyArrived && newerNs - delayNs >= laterNs;
+    }
+
     /** For reports. */
     SendingState sending() {
         long window = 0;
         long inFlight = 0;
+        int bad = 0;
         for (int i = 0; i < pathCount; i++) {
             window += states[i].congestion().windowPackets();
             inFlight += states[i].inFlight();
+            bad += states[i].way().isSuspect() || states[i].way().isAway() ? 1 : 0;
         }
-        return new SendingState(window * mtu, inFlight * mtu, rateBitsPerSecond);
+        return new SendingState(window * mtu, inFlight * mtu, rateBitsPerSecond, pathCount, bad);
     }
 
     /** True when the target allows one more packet; one may always be on the way. */

@@ -56,12 +56,18 @@ final class TxPath {
     private int order;
     private int cePackets;
 
+    /** What is in flight does not count for the limits of the lease. */
+    private boolean uncounted;
+
     boolean probeWanted;
     private boolean probed;
     private int probeTime;
 
     /** Number of the sending that was to follow the last probe. */
     private int probedOrder;
+
+    /** The first route of a path that is away is to be asked. */
+    boolean homeWanted;
 
     TxPath(TxLease lease, PathState state) {
         this.lease = lease;
@@ -80,7 +86,9 @@ final class TxPath {
         order = 1;
         guard.reset();
         cePackets = 0;
+        uncounted = false;
         probeWanted = false;
+        homeWanted = false;
         probed = false;
         probedOrder = 0;
     }
@@ -172,7 +180,7 @@ final class TxPath {
         state.onSent(nowNs);
         if (slots.pull[at] == ASK_ARRIVED) {
             waitingCount++;
-        } else {
+        } else if (!uncounted) {
             lease.onSent(payload(at));
         }
     }
@@ -185,8 +193,26 @@ final class TxPath {
         state.onGone();
         if (slots.pull[at] == ASK_ARRIVED) {
             waitingCount--;
-        } else {
+        } else if (!uncounted) {
             lease.onGone(payload(at));
+        }
+    }
+
+    /** Whether what is in flight counts for the limits of the lease. */
+    void count(boolean counts) {
+        if (counts != uncounted) {
+            return;
+        }
+        uncounted = !counts;
+        for (int psn = una; psn != nextPsn; psn++) {
+            int at = slots.at(psn);
+            if (slots.status[at] == IN_FLIGHT && slots.pull[at] != ASK_ARRIVED) {
+                if (counts) {
+                    lease.onSent(payload(at));
+                } else {
+                    lease.onGone(payload(at));
+                }
+            }
         }
     }
 
@@ -309,7 +335,9 @@ final class TxPath {
     void reach(int psn, int echoTime) {
         int at = slots.at(psn);
         if (slots.status[at] == IN_FLIGHT) {
-            lease.onGone(payload(at));
+            if (!uncounted) {
+                lease.onGone(payload(at));
+            }
             waitingCount++;
             if (isLatestCopy(at, echoTime)) {
                 guard.onDelivered(slots.sentOrder[at], slots.sentTime[at]);
@@ -400,6 +428,17 @@ final class TxPath {
         }
         int age = CommonHeader.toTxTime(nowNs) - slots.sentTime[at];
         return nowNs - Math.max(0, age) * (long) CommonHeader.TX_TIME_UNIT_NS;
+    }
+
+    /** True when the oldest packet is on the way, and is not known to have arrived. */
+    boolean isWaiting() {
+        int at = slots.at(una);
+        return una != nextPsn && slots.status[at] == IN_FLIGHT && slots.pull[at] != ASK_ARRIVED;
+    }
+
+    /** When the oldest packet was sent last. */
+    int unaSentTime() {
+        return slots.sentTime[slots.at(una)];
     }
 
     /** True for a packet in flight when something that was sent later is known to have arrived. */

@@ -7,7 +7,6 @@ import dev.metaroce.sim.fabric.Fabric;
 import dev.metaroce.sim.fabric.FabricConfig;
 import dev.metaroce.sim.fabric.LinkChange;
 import dev.metaroce.sim.fabric.LinkFaults;
-import dev.metaroce.sim.fabric.Marking;
 import dev.metaroce.sim.run.Connections;
 import dev.metaroce.sim.run.Flows;
 import dev.metaroce.sim.run.NicModel;
@@ -22,6 +21,8 @@ import dev.metaroce.sim.workload.WorkloadSpec;
 import dev.metaroce.sim.workload.Workloads;
 import dev.metaroce.transport.DeviceLimits;
 import dev.metaroce.transport.Mechanisms;
+import dev.metaroce.transport.ResendRoute;
+import dev.metaroce.transport.SequenceSpace;
 import dev.metaroce.util.Rng;
 
 import java.util.ArrayList;
@@ -39,14 +40,13 @@ public final class AblationStudy {
 
     private static final long EVENTS_PER_LOOK = 1 << 16;
 
-    /** No switch marks anything. */
-    private static final Marking NO_MARKS =
-            new Marking(Integer.MAX_VALUE, Integer.MAX_VALUE, 0, true);
-
     /** A task. */
     public enum Scenario {
         /** One flow; each of its packets, and each that answers, gets lost with 1 %. */
         LOSS(16, 1, 0.01, 64 << 20),
+
+        /** The same with 10 %. */
+        HEAVY_LOSS(16, 1, 0.1, 64 << 20),
 
         /** All hosts but one send to that one. */
         INCAST(65, 1, 0, 1 << 20),
@@ -80,19 +80,22 @@ public final class AblationStudy {
      *
      * @param name of the row
      * @param hints receivers say how fast they may be sent to
-     * @param marking switches mark packets when queues grow
      * @param paths of a lease, 1..64
      */
-    public record Variant(
-            String name, Mechanisms mechanisms, boolean hints, boolean marking, int paths) {
+    public record Variant(String name, Mechanisms mechanisms, boolean hints, int paths) {
         private static final int USUAL_PATHS = 8;
 
         /** Everything as specified. */
         public static final Variant BASE =
-                new Variant("as specified", Mechanisms.DEFAULT, true, true, USUAL_PATHS);
+                new Variant("as specified", Mechanisms.DEFAULT, true, USUAL_PATHS);
+
+        /** True when it differs in no more than the number of paths. */
+        public boolean isOnlyOfPaths() {
+            return hints && mechanisms.equals(Mechanisms.DEFAULT);
+        }
 
         private static Variant of(String name, Mechanisms mechanisms) {
-            return new Variant(name, mechanisms, true, true, USUAL_PATHS);
+            return new Variant(name, mechanisms, true, USUAL_PATHS);
         }
     }
 
@@ -123,8 +126,8 @@ public final class AblationStudy {
      * What came of it.
      *
      * @param goodputGbps payload that arrived, to the last completion or where it was stopped
-     * @param share of what the narrowest place carries
-     * @param lastUs the last completion; NaN when flows were open at the end
+     * @param share of what the narrowest place carries; nothing of a flow that failed
+     * @param lastUs the last completion; NaN when flows were open at the end, or failed
      * @param queueBytesMax the longest queue of a switch
      * @param sentPerNeeded data packets sent, per packet of the payload
      * @param resent data packets sent again
@@ -172,11 +175,8 @@ public final class AblationStudy {
                         .maxPaths(variant.paths())
                         .mechanisms(variant.mechanisms())
                         .build();
-        FabricConfig fabric = FabricConfig.defaults();
-        if (!variant.marking()) {
-            fabric = fabric.toBuilder().marking(NO_MARKS).build();
-        }
-        return new SimConfig(setup.seed(), limits, fabric, NicModel.NONE, Connections.WARM);
+        return new SimConfig(
+                setup.seed(), limits, FabricConfig.defaults(), NicModel.NONE, Connections.WARM);
     }
 
     private Topology topology() {
@@ -207,7 +207,7 @@ public final class AblationStudy {
     private FlowList flows(Topology topology) {
         int hosts = setup.scenario().hosts;
         return switch (setup.scenario()) {
-            case LOSS -> {
+            case LOSS, HEAVY_LOSS -> {
                 FlowList.Builder one = FlowList.builder("transfer", hosts);
                 one.add(0, hosts - 1, 0, setup.bytes());
                 yield one.build();
@@ -234,16 +234,27 @@ public final class AblationStudy {
         List<Variant> variants = new ArrayList<>();
         Mechanisms usual = Mechanisms.DEFAULT;
         variants.add(Variant.BASE);
-        variants.add(new Variant("no hints", usual, false, true, Variant.USUAL_PATHS));
-        variants.add(new Variant("no ECN", usual, true, false, Variant.USUAL_PATHS));
-        variants.add(new Variant("no hints, no ECN", usual, false, false, Variant.USUAL_PATHS));
+        variants.add(new Variant("no hints", usual, false, Variant.USUAL_PATHS));
+        variants.add(Variant.of("no ECN", usual.withEcn(false)));
+        variants.add(
+                new Variant("no hints, no ECN", usual.withEcn(false), false, Variant.USUAL_PATHS));
         variants.add(Variant.of("NSCC", usual.with(CongestionAlgorithm.NSCC)));
+        variants.add(
+                new Variant(
+                        "NSCC, no hints",
+                        usual.with(CongestionAlgorithm.NSCC),
+                        false,
+                        Variant.USUAL_PATHS));
+        variants.add(Variant.of("SACK of 64 bits", usual.withSackBits(64)));
+        variants.add(Variant.of("no SACK", usual.withSackBits(0)));
+        variants.add(Variant.of("sequence per lease", usual.with(SequenceSpace.LEASE)));
+        variants.add(Variant.of("resend elsewhere", usual.with(ResendRoute.OTHER_PATH)));
         variants.add(Variant.of("paths by bitmap", usual.with(PathStrategy.BITMAP)));
         variants.add(Variant.of("recycled paths", usual.with(PathStrategy.RECYCLED)));
         for (int paths = 1; paths <= DeviceLimits.MAX_PATHS; paths *= 2) {
             if (paths != Variant.USUAL_PATHS) {
                 String name = paths == 1 ? "1 path" : paths + " paths";
-                variants.add(new Variant(name, usual, true, true, paths));
+                variants.add(new Variant(name, usual, true, paths));
             }
         }
         return List.copyOf(variants);
@@ -265,9 +276,11 @@ public final class AblationStudy {
         }
         boolean ended = stop == Simulation.Stop.ALL_ENDED;
         Flows flows = simulation.flows();
+        long all = 0;
         long bytes = 0;
         long lastPs = ended ? 0 : simulation.nowPs();
         for (int flow = 0; flow < flows.count(); flow++) {
+            all += flows.bytes(flow);
             bytes += flows.bytes(flow) - simulation.missingBytes(flow);
             if (!flows.isOpen(flow)) {
                 lastPs = Math.max(lastPs, flows.endPs(flow));
@@ -278,8 +291,8 @@ public final class AblationStudy {
         return new Outcome(
                 setup,
                 Summary.gbps(bytes, lastPs),
-                (double) setup.payloadPs() / lastPs,
-                ended ? lastPs / 1e6 : Double.NaN,
+                (double) bytes / all * setup.payloadPs() / lastPs,
+                ended && flows.failed() == 0 ? lastPs / 1e6 : Double.NaN,
                 longestQueueBytes(),
                 (double) (needed + resent) / needed,
                 resent,

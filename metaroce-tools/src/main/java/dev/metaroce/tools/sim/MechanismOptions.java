@@ -4,8 +4,12 @@ import dev.metaroce.congestion.CongestionAlgorithm;
 import dev.metaroce.path.PathStrategy;
 import dev.metaroce.tools.cli.Choice;
 import dev.metaroce.transport.Mechanisms;
+import dev.metaroce.transport.ResendRoute;
+import dev.metaroce.transport.SequenceSpace;
 
+import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.TypeConversionException;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -33,8 +37,43 @@ final class MechanismOptions {
                             + " well (weighted).")
     private PathStrategy paths = USUAL.paths();
 
+    @Option(
+            names = "--sack",
+            paramLabel = "0|64|256",
+            converter = SackBits.class,
+            description =
+                    "Bits of an acknowledgement that senders use; with 64 a path has at most 64"
+                            + " packets under way, with 0 one hole is found per round trip (256).")
+    private int sackBits = USUAL.sackBits();
+
+    @Option(
+            names = "--sequence",
+            paramLabel = "path|lease",
+            converter = Sequence.class,
+            description =
+                    "What has a sequence of its own: each path; or the lease, whose packets take"
+                            + " all routes in turn and overtake each other (path).")
+    private SequenceSpace sequence = USUAL.sequence();
+
+    @Option(
+            names = "--resend",
+            paramLabel = "same|other",
+            converter = Resend.class,
+            description = "The path on which a packet is sent again (same).")
+    private ResendRoute resend = USUAL.resend();
+
+    @Option(
+            names = "--no-ecn",
+            description = "Data is not ECN-capable, so that switches never mark it.")
+    private boolean noEcn;
+
     Mechanisms mechanisms() {
-        return USUAL.with(congestion).with(paths);
+        return USUAL.with(congestion)
+                .with(paths)
+                .withSackBits(sackBits)
+                .with(sequence)
+                .with(resend)
+                .withEcn(!noEcn);
     }
 
     /** What is not as specified, in the words of the options. */
@@ -45,6 +84,18 @@ final class MechanismOptions {
         }
         if (mechanisms.paths() != USUAL.paths()) {
             words.add("path choice " + Choice.label(mechanisms.paths()));
+        }
+        if (mechanisms.sackBits() != USUAL.sackBits()) {
+            words.add("SACK " + mechanisms.sackBits());
+        }
+        if (mechanisms.sequence() != USUAL.sequence()) {
+            words.add("sequence per " + Choice.label(mechanisms.sequence()));
+        }
+        if (mechanisms.resend() != USUAL.resend()) {
+            words.add("resend on another path");
+        }
+        if (mechanisms.ecn() != USUAL.ecn()) {
+            words.add("no ECN");
         }
         return List.copyOf(words);
     }
@@ -58,6 +109,29 @@ final class MechanismOptions {
     static final class Strategy extends Choice<PathStrategy> {
         Strategy() {
             super(PathStrategy.class);
+        }
+    }
+
+    static final class SackBits implements ITypeConverter<Integer> {
+        @Override
+        public Integer convert(String text) {
+            return switch (text) {
+                case "0", "64", "256" -> Integer.valueOf(text);
+                default ->
+                        throw new TypeConversionException("'" + text + "' is none of 0, 64, 256");
+            };
+        }
+    }
+
+    static final class Sequence extends Choice<SequenceSpace> {
+        Sequence() {
+            super(SequenceSpace.class);
+        }
+    }
+
+    static final class Resend extends Choice<ResendRoute> {
+        Resend() {
+            super(ResendRoute.class, "_path");
         }
     }
 }
