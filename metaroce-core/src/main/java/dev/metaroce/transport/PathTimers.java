@@ -25,8 +25,15 @@ final class PathTimers {
         watch = new PathWatch(device);
     }
 
-    PathWatch watch() {
-        return watch;
+    /** A lease was opened: what its first answer told of the round trip is a first guess. */
+    void onOpen(long nowNs, TransportConnection c, TxLease lease) {
+        long answeredNs = c.wish().answeredNs;
+        //= MR-5.1-3
+        for (int i = 0; i < lease.pathCount; i++) {
+            lease.states[i].rtt().guess(answeredNs);
+        }
+        lease.onRoundTrip(Math.max(1, answeredNs));
+        watch.onOpen(nowNs, lease);
     }
 
     /** When the lease must be looked at again. */
