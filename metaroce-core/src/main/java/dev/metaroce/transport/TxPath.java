@@ -462,7 +462,10 @@ final class TxPath {
 
     private boolean isBefore(int at, int echoTime) {
         int age = echoTime - slots.sentTime[at];
-        return age > guard.patience(state.rtt().srttNs());
+        int patience = guard.patience(state.rtt().srttNs());
+        // A probe may go in the same unit of time as what it follows.
+        boolean followed = probed && echoTime == probeTime && slots.sentOrder[at] - probedOrder < 0;
+        return age > patience || (followed && age == patience);
     }
 
     /**

@@ -45,6 +45,9 @@ public final class AblationStudy {
         /** One flow; each of its packets, and each that answers, gets lost with 1 %. */
         LOSS(16, 1, 0.01, 64 << 20),
 
+        /** The same with 10 %. */
+        HEAVY_LOSS(16, 1, 0.1, 64 << 20),
+
         /** All hosts but one send to that one. */
         INCAST(65, 1, 0, 1 << 20),
 
@@ -86,6 +89,11 @@ public final class AblationStudy {
         public static final Variant BASE =
                 new Variant("as specified", Mechanisms.DEFAULT, true, USUAL_PATHS);
 
+        /** True when it differs in no more than the number of paths. */
+        public boolean isOnlyOfPaths() {
+            return hints && mechanisms.equals(Mechanisms.DEFAULT);
+        }
+
         private static Variant of(String name, Mechanisms mechanisms) {
             return new Variant(name, mechanisms, true, USUAL_PATHS);
         }
@@ -118,8 +126,8 @@ public final class AblationStudy {
      * What came of it.
      *
      * @param goodputGbps payload that arrived, to the last completion or where it was stopped
-     * @param share of what the narrowest place carries
-     * @param lastUs the last completion; NaN when flows were open at the end
+     * @param share of what the narrowest place carries; nothing of a flow that failed
+     * @param lastUs the last completion; NaN when flows were open at the end, or failed
      * @param queueBytesMax the longest queue of a switch
      * @param sentPerNeeded data packets sent, per packet of the payload
      * @param resent data packets sent again
@@ -199,7 +207,7 @@ public final class AblationStudy {
     private FlowList flows(Topology topology) {
         int hosts = setup.scenario().hosts;
         return switch (setup.scenario()) {
-            case LOSS -> {
+            case LOSS, HEAVY_LOSS -> {
                 FlowList.Builder one = FlowList.builder("transfer", hosts);
                 one.add(0, hosts - 1, 0, setup.bytes());
                 yield one.build();
@@ -268,9 +276,11 @@ public final class AblationStudy {
         }
         boolean ended = stop == Simulation.Stop.ALL_ENDED;
         Flows flows = simulation.flows();
+        long all = 0;
         long bytes = 0;
         long lastPs = ended ? 0 : simulation.nowPs();
         for (int flow = 0; flow < flows.count(); flow++) {
+            all += flows.bytes(flow);
             bytes += flows.bytes(flow) - simulation.missingBytes(flow);
             if (!flows.isOpen(flow)) {
                 lastPs = Math.max(lastPs, flows.endPs(flow));
@@ -281,8 +291,8 @@ public final class AblationStudy {
         return new Outcome(
                 setup,
                 Summary.gbps(bytes, lastPs),
-                (double) setup.payloadPs() / lastPs,
-                ended ? lastPs / 1e6 : Double.NaN,
+                (double) bytes / all * setup.payloadPs() / lastPs,
+                ended && flows.failed() == 0 ? lastPs / 1e6 : Double.NaN,
                 longestQueueBytes(),
                 (double) (needed + resent) / needed,
                 resent,

@@ -123,7 +123,7 @@ public final class FairnessStudy {
             for (Told told : Told.values()) {
                 if (told.isLie()) {
                     long settle = told == Told.ZERO_AT_FIRST ? 100 * MS : 5 * MS;
-                    all.add(new Setup(seed, "rude receiver", even, rate, told, settle, 5 * MS));
+                    all.add(new Setup(seed, "receiver", even, rate, told, settle, 5 * MS));
                 }
             }
             Setup mix =
@@ -183,7 +183,7 @@ public final class FairnessStudy {
      *
      * @param use of the receiver's line, or of all senders' lines when they are slower together
      * @param besideUse of the line of a truthful receiver, to which the same senders send when this
-     *     one lies
+     *     one lies; else NaN
      * @param shares payload of each sender, 1 is its fair part
      * @param jainIndex of these
      * @param queueBytesMean of the port to the receiver
@@ -342,10 +342,11 @@ public final class FairnessStudy {
             shares[i] = rate / fair[i];
         }
         double beside = bitRate(count(neighbour, CounterId.PAYLOAD_BYTES) - besideBefore);
+        boolean lies = setup.told().isLie();
         return new Outcome(
                 setup,
                 all / Arrays.stream(fair).sum(),
-                beside / setup.payloadRate(),
+                lies ? beside / setup.payloadRate() : Double.NaN,
                 Arrays.stream(shares).boxed().toList(),
                 jain(shares),
                 (long) (queueSum / samples),

@@ -88,13 +88,14 @@ public final class LineChart implements Chart {
     public JFreeChart draw() {
         XYErrorRenderer renderer = new XYErrorRenderer();
         renderer.setDefaultLinesVisible(true);
+        renderer.setDrawSeriesLineAsPath(true);
         renderer.setDrawXError(false);
         renderer.setDrawYError(hasMarks);
         renderer.setCapLength(4);
         for (int i = 0; i < lines.getSeriesCount(); i++) {
             renderer.setSeriesPaint(i, Look.colour(i));
             renderer.setSeriesShape(i, Look.mark(i));
-            renderer.setSeriesStroke(i, Look.line());
+            renderer.setSeriesStroke(i, hasMarks ? Look.line() : Look.line(i));
             renderer.setSeriesShapesVisible(i, hasMarks);
         }
         NumberAxis vertical = new NumberAxis(y);

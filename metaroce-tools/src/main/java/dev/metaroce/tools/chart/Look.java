@@ -51,6 +51,8 @@ final class Look {
         polygon(-5, -2, -2, -2, -2, -5, 2, -5, 2, -2, 5, -2, 5, 2, 2, 2, 2, 5, -2, 5, -2, 2, -5, 2)
     };
 
+    private static final float[][] DASHES = {{}, {8, 3}, {2, 2}, {8, 3, 2, 3}, {4, 4}};
+
     private Look() {}
 
     static Color colour(int series) {
@@ -63,6 +65,15 @@ final class Look {
 
     static Stroke line() {
         return new BasicStroke(2f, BasicStroke.CAP_ROUND, BasicStroke.JOIN_ROUND);
+    }
+
+    /** Where there are no marks lines differ by their dashes. */
+    static Stroke line(int series) {
+        float[] dashes = DASHES[series % DASHES.length];
+        return dashes.length == 0
+                ? line()
+                : new BasicStroke(
+                        2f, BasicStroke.CAP_BUTT, BasicStroke.JOIN_ROUND, 10f, dashes, 0f);
     }
 
     /** A dashed line across the plot. */

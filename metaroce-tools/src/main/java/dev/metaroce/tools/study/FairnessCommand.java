@@ -8,7 +8,6 @@ import dev.metaroce.tools.cli.ToolException;
 import picocli.CommandLine.Command;
 
 import java.util.List;
-import java.util.Locale;
 
 /** {@code metaroce study fairness}: uneven and impolite surroundings. */
 @Command(
@@ -60,12 +59,15 @@ public final class FairnessCommand extends SeedStudy {
     }
 
     private static String name(Setup setup) {
-        String told = setup.told().name().toLowerCase(Locale.ROOT).replace('_', ' ');
         return setup.name()
                 + switch (setup.told()) {
                     case TRUTH -> "";
                     case NOTHING -> ", no hints";
-                    case ZERO, ONE_MEGABIT, FAR_ABOVE, CHANGING, ZERO_AT_FIRST -> ", tells " + told;
+                    case ZERO -> " tells 0";
+                    case ONE_MEGABIT -> " tells 1 Mb/s";
+                    case FAR_ABOVE -> " tells 100 x line";
+                    case CHANGING -> " tells anything";
+                    case ZERO_AT_FIRST -> " told 0 until now";
                 };
     }
 

@@ -34,7 +34,8 @@ import java.util.function.ToLongFunction;
         header = "What is left of the speed when packets get lost.",
         description =
                 "A transfer with packets, bursts of them, or acknowledgements lost; short ones,"
-                        + " whose last packets may be; and collective traffic of 64 hosts.")
+                        + " whose last packets may be; and collective traffic of 64 hosts. Takes"
+                        + " minutes; --seeds 3 is quick and not far off.")
 public final class LossCommand extends SeedStudy {
     private static final double[] LOSSES = {0.0001, 0.001, 0.01, 0.02, 0.05, 0.1};
     private static final double[] ANSWER_LOSSES = {0.01, 0.1, 0.5};

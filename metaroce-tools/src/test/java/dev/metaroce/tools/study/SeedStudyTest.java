@@ -53,11 +53,14 @@ class SeedStudyTest {
                         + " | loss-goodput.svg",
                 "loss --part short --size 64k | short_transfers | duration_us_max"
                         + " | loss-short.svg",
-                "incast --senders 2,4 --size 64k | no_hints | over_bound_max"
-                        + " | incast-last.svg incast-queue.svg incast-victim.svg",
+                "incast --senders 2,4 --size 64k | no_hints | over_bound_max | incast-last.svg"
+                        + " incast-queue.svg incast-victim.svg newcomers-hints.svg"
+                        + " newcomers-no-hints.svg newcomers-nscc.svg newcomers-queue.svg"
+                        + " newcomers-window.svg",
                 "planes --pairs 1 --rate 25G | linear | linear_share"
                         + " | planes-failure.svg planes-linear.svg",
-                "ablation --task loss --size 256k | loss | over_base | ablation-loss.svg",
+                "ablation --task loss --size 256k | loss | over_base"
+                        + " | ablation-loss.svg ablation-paths.svg",
             })
     void tablesAndChartsAreTheSameTwiceWithAnyThreads(
             String line, String table, String quantity, String charts) throws IOException {
