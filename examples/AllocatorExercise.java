@@ -14,6 +14,7 @@ import dev.metaroce.verbs.ManualDriver;
 import dev.metaroce.verbs.ProtectionDomain;
 import dev.metaroce.verbs.QueuePair;
 import dev.metaroce.verbs.RdmaDevice;
+import dev.metaroce.wire.Ecn;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.PacketMemory;
 import dev.metaroce.wire.TxBatch;
@@ -78,7 +79,7 @@ public final class AllocatorExercise {
         void deliver(long nowNs, byte[] packet, Node from) {
             PacketMemory memory = new PacketMemory(packet.length);
             memory.bytes().put(0, packet);
-            engine.onDatagram(nowNs, memory, 0, packet.length, from.address, false);
+            engine.onDatagram(nowNs, memory, 0, packet.length, from.address, Ecn.UNKNOWN);
         }
     }
 

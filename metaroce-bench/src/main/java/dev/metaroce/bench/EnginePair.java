@@ -18,6 +18,7 @@ import dev.metaroce.verbs.ManualDriver;
 import dev.metaroce.verbs.ProtectionDomain;
 import dev.metaroce.verbs.QueuePair;
 import dev.metaroce.verbs.RdmaDevice;
+import dev.metaroce.wire.Ecn;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.TxBatch;
 
@@ -94,7 +95,7 @@ final class EnginePair {
                 int end = at + batch.bytes(run);
                 while (at < end) {
                     int bytes = Math.min(batch.segmentBytes(run), end - at);
-                    to.engine.onDatagram(nowNs, batch.memory(), at, bytes, address, false);
+                    to.engine.onDatagram(nowNs, batch.memory(), at, bytes, address, Ecn.UNKNOWN);
                     at += bytes;
                 }
             }

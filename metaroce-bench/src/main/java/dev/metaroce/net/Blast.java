@@ -4,6 +4,7 @@ import static java.nio.file.StandardOpenOption.CREATE;
 import static java.nio.file.StandardOpenOption.READ;
 import static java.nio.file.StandardOpenOption.WRITE;
 
+import dev.metaroce.wire.Ecn;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.PacketMemory;
 import dev.metaroce.wire.TxBatch;
@@ -204,7 +205,7 @@ final class Blast {
                 int at,
                 int packetBytes,
                 NetAddress source,
-                boolean ce) {
+                Ecn ecn) {
             int payload = packetBytes - OVERHEAD_BYTES;
             bytes += payload;
             LONG.setRelease(arrived, 0L, total += payload);

@@ -48,8 +48,17 @@ public interface CongestionControl {
      */
     void onLoss(long nowNs, int lostPackets, int sentPackets);
 
+    /**
+     * Packets of an {@link #onLoss} had arrived, only late: what was cut for them alone is to be
+     * taken back. A law that cuts for marks or delay alone has nothing to do.
+     */
+    default void onSpuriousLoss(int packets) {}
+
     /** The retransmission time-out of the path fired. */
     void onTimeout(long nowNs);
+
+    /** What arrived before the first time-out of the last row was only answered late. */
+    default void onSpuriousTimeout() {}
 
     /** Packets that may be in flight, at least 1. */
     int windowPackets();

@@ -14,34 +14,35 @@ import dev.metaroce.util.Invariant;
  * as the next cut then waits for a mark.
  *
  * <p><b>Growth.</b> Slow start, one packet for each unmarked packet acknowledged, until the first
- * cut; then one packet per window acknowledged, that is one per RTT. W stays in [1, maxPackets]. It
- * grows only where it limits (RFC 9002 section 7.8): used up in this round or the one before.
+ * cut; then one packet per window acknowledged, that is one per RTT, or as many as the smallest RTT
+ * has times 16 us: flows that meet in a queue then grow alike, however far they come from. W stays
+ * in [1, maxPackets]. It grows only where it limits (RFC 9002 section 7.8): used up in this round
+ * or the one before.
  *
  * <p><b>Loss</b> is repaired by others and means congestion only when it is frequent or comes with
- * queues (protocol design, section 5; TCP's 1/sqrt(p) law must not apply). Losses and
- * acknowledgements are counted over whole rounds until at least {@value #MIN_LOSS_SAMPLE} packets
- * give a ratio that is not just chance (a window of 4 with one loss is not "25 %"):
+ * queues (protocol design, section 5; TCP's 1/sqrt(p) law must not apply). {@link LossJudge} tells
+ * which; what is lost beyond the way's own loss counts:
  *
  * <pre>
- *   ratio            SRTT          answer, at most one cut per SRTT, marks included
+ *   beyond           SRTT          answer, at most one cut per SRTT, marks included
  *   &gt; 25 %           any           W / 2
  *   &gt; 15 %           &gt; 1.5 min     W / 2
- *   5 % .. 25 %      &gt; 1.5 min     W * 7 / 8
+ *   5 % .. 15 %      &gt; 1.5 min     W * 7 / 8
  *   &gt; 1 %            &gt; 2 min       leave slow start
  *   else                           nothing
  * </pre>
  *
+ * <p>A cut for loss is taken back when half of the losses prove to have been late arrivals, or when
+ * it did not help. Marks after it make it stay.
+ *
  * <p><b>Time-outs.</b> The first halves W; the second in a row sets it to 2, later ones to 1. Slow
  * start then restores it up to half of what it was before the first. Any acknowledged packet ends
- * the row.
+ * the row; when it was on its way before the first, the windows of before are restored.
  *
  * <p>Owned by the engine thread; allocates nothing after construction. Windows are fixed point with
  * 16 fraction bits.
  */
 public final class EcnAimd implements CongestionControl {
-    /** Fewest packets that a loss ratio is computed from. */
-    static final int MIN_LOSS_SAMPLE = 64;
-
     private static final int DEFAULT_INITIAL_PACKETS = 10;
     private static final int MAX_WINDOW_PACKETS = 1 << 16;
 
@@ -49,6 +50,11 @@ public final class EcnAimd implements CongestionControl {
     private static final long ONE_PACKET = 1L << FRACTION_BITS;
     private static final long ALPHA_ONE = 1L << 20;
     private static final int ALPHA_GAIN_SHIFT = 4;
+
+    /** Round trips longer than this grow the window by more than one packet each. */
+    private static final long STEP_NS = 16_000;
+
+    private static final long MAX_STEP = 64 * ONE_PACKET;
 
     private final long maxWindow;
     private final RttEstimator rtt = new RttEstimator();
@@ -68,10 +74,11 @@ public final class EcnAimd implements CongestionControl {
     private boolean full;
     private boolean fullBefore;
 
-    // Counts for the loss ratio, over one or more rounds.
-    private long lossAcked;
-    private long lossLost;
-    private long lossInFlight;
+    private final LossJudge losses = new LossJudge();
+
+    // Before the last cut for loss or time-outs; 0 when it is to stay.
+    private long windowBefore;
+    private long thresholdBefore;
 
     private boolean everCut;
     private long lastCutNs;
@@ -106,7 +113,9 @@ public final class EcnAimd implements CongestionControl {
         roundMarked = 0;
         full = false;
         fullBefore = false;
-        clearLossCounts();
+        losses.reset();
+        windowBefore = 0;
+        thresholdBefore = 0;
         everCut = false;
     }
 
@@ -124,13 +133,15 @@ public final class EcnAimd implements CongestionControl {
         int marked = Math.clamp(cePackets, 0, ackedPackets);
         roundAcked += ackedPackets;
         roundMarked += marked;
-        lossAcked += ackedPackets;
+        losses.onAck(ackedPackets);
         if (ackedPackets > 0) {
             timeoutsInRow = 0;
         }
         if (marked > 0 && mayCut(nowNs)) {
             //= MR-5.2-2
             cutTo(nowNs, window - window * alpha / (2 * ALPHA_ONE));
+            windowBefore = 0;
+            thresholdBefore = 0;
         }
         //= MR-5.2-3
         if (full || fullBefore) {
@@ -143,10 +154,20 @@ public final class EcnAimd implements CongestionControl {
     public void onLoss(long nowNs, int lostPackets, int sentPackets) {
         Invariant.check(lostPackets >= 0, "lost packets are counted", lostPackets, sentPackets);
         startRound(nowNs);
-        lossLost += lostPackets;
-        // Half of a flight may be acknowledged in the next round only; the whole flight is the
-        // least that the losses can be set against.
-        lossInFlight = Math.max(lossInFlight, sentPackets);
+        losses.onLoss(lostPackets, sentPackets);
+    }
+
+    @Override
+    public void onSpuriousLoss(int packets) {
+        if (losses.onSpurious(packets)) {
+            restore();
+        }
+    }
+
+    @Override
+    public void onSpuriousTimeout() {
+        //= MR-5.3-5
+        restore();
     }
 
     @Override
@@ -154,7 +175,7 @@ public final class EcnAimd implements CongestionControl {
         timeoutsInRow = Math.min(timeoutsInRow + 1, 3);
         //= MR-5.4-1
         if (timeoutsInRow == 1) {
-            cutTo(nowNs, window / 2);
+            cutBack(nowNs, window / 2);
         } else {
             // The threshold stays: slow start leads back to where the first time-out left off.
             window = Math.min(window, timeoutsInRow == 2 ? 2 * ONE_PACKET : ONE_PACKET);
@@ -203,36 +224,34 @@ public final class EcnAimd implements CongestionControl {
     }
 
     private void judgeLoss(long nowNs) {
-        long packets = Math.max(lossAcked + lossLost, lossInFlight);
-        if (packets < MIN_LOSS_SAMPLE) {
-            return;
-        }
-        long lost = lossLost;
-        clearLossCounts();
-        long srttNs = rtt.srttNs();
-        long minRttNs = rtt.minRttNs();
-        boolean queues = 2 * srttNs > 3 * minRttNs;
-        boolean longQueues = srttNs > 2 * minRttNs;
         //= MR-5.3-1
-        if (100 * lost > 25 * packets || (queues && 100 * lost > 15 * packets)) {
-            cutOnLoss(nowNs, window / 2);
-        } else if (queues && 100 * lost >= 5 * packets) {
-            cutOnLoss(nowNs, window - window / 8);
-        } else if (longQueues && 100 * lost > packets && inSlowStart()) {
-            slowStartThreshold = window;
+        switch (losses.judge(rtt)) {
+            case CUT_A_HALF -> cutOnLoss(nowNs, window / 2);
+            case CUT_AN_EIGHTH -> cutOnLoss(nowNs, window - window / 8);
+            case END_SLOW_START -> slowStartThreshold = Math.min(slowStartThreshold, window);
+            case TAKE_BACK -> restore();
+            case NOTHING -> {}
         }
     }
 
     private void cutOnLoss(long nowNs, long to) {
         if (mayCut(nowNs)) {
-            cutTo(nowNs, to);
+            cutBack(nowNs, to);
         }
     }
 
-    private void clearLossCounts() {
-        lossAcked = 0;
-        lossLost = 0;
-        lossInFlight = 0;
+    /** A cut that may prove to have been for nothing. */
+    private void cutBack(long nowNs, long to) {
+        windowBefore = window;
+        thresholdBefore = slowStartThreshold;
+        cutTo(nowNs, to);
+    }
+
+    private void restore() {
+        window = Math.max(window, windowBefore);
+        slowStartThreshold = Math.max(slowStartThreshold, thresholdBefore);
+        windowBefore = 0;
+        thresholdBefore = 0;
     }
 
     private boolean mayCut(long nowNs) {
@@ -258,8 +277,13 @@ public final class EcnAimd implements CongestionControl {
             left -= fast >> FRACTION_BITS;
         }
         if (!inSlowStart()) {
-            window = clamp(window + left * ONE_PACKET * ONE_PACKET / window);
+            window = clamp(window + left * ONE_PACKET * step() / window);
         }
+    }
+
+    /** What a window acknowledged adds: the same per time on long ways as on short ones. */
+    private long step() {
+        return Math.clamp(rtt.minRttNs() * ONE_PACKET / STEP_NS, ONE_PACKET, MAX_STEP);
     }
 
     private long clamp(long value) {

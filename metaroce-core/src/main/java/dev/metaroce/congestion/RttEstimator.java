@@ -61,6 +61,11 @@ public final class RttEstimator {
         minRttNs = Math.min(minRttNs, sampleNs);
     }
 
+    /** True when a packet was measured since the last {@link #reset} or {@link #guess}. */
+    public boolean isMeasured() {
+        return srttNs != 0 && !guessed;
+    }
+
     /** Smoothed round-trip time, 0 before the first sample. */
     public long srttNs() {
         return srttNs;

@@ -16,6 +16,7 @@ import dev.metaroce.transport.Stream;
 import dev.metaroce.transport.TransportConnection;
 import dev.metaroce.util.Rng;
 import dev.metaroce.wire.DoorVerdict;
+import dev.metaroce.wire.Ecn;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.PacketDoor;
 import dev.metaroce.wire.PacketMemory;
@@ -111,10 +112,10 @@ public final class Engine {
     /**
      * One datagram, {@code bytes} long, at {@code offset} of {@code memory}, from {@code source}.
      *
-     * @param ce true when the network marked it "congestion experienced"
+     * @param ecn the ECN field that it came with
      */
     public void onDatagram(
-            long nowNs, PacketMemory memory, int offset, int bytes, NetAddress source, boolean ce) {
+            long nowNs, PacketMemory memory, int offset, int bytes, NetAddress source, Ecn ecn) {
         counters.increment(CounterId.RX_PACKETS);
         counters.add(CounterId.RX_BYTES, bytes);
         //= MR-2.1-8, MR-2.1-9
@@ -123,7 +124,7 @@ public final class Engine {
             case OK -> {
                 device.regions().gate().enter();
                 try {
-                    protocol.onPacket(nowNs, memory, offset, bytes, source, ce);
+                    protocol.onPacket(nowNs, memory, offset, bytes, source, ecn);
                 } finally {
                     device.regions().gate().exit();
                 }

@@ -24,5 +24,10 @@ public enum AsyncEventType {
     /** A shared receive queue has less than its limit ({@code IBV_EVENT_SRQ_LIMIT_REACHED}). */
     SRQ_LIMIT_REACHED,
     /** A path without answers took another route ({@code IBV_EVENT_PATH_MIG}). */
-    PATH_MIGRATED
+    PATH_MIGRATED,
+    /**
+     * Packets of the peer come without ECN, so that its congestion control lacks the best signal;
+     * once per connection. Verbs have nothing like it.
+     */
+    ECN_MISSING
 }

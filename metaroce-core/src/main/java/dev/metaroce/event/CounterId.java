@@ -32,6 +32,7 @@ public enum CounterId {
     LOSSES_DETECTED("packets found lost by acknowledgement"),
     SPURIOUS_RESENDS("packets sent again although the first copy arrived"),
     CE_PACKETS("DATA packets received with ECN congestion mark"),
+    NOT_ECT_PACKETS("DATA packets received without ECN: cleared on the way, or never set"),
     MALFORMED("datagrams too short, of unknown kind or with fields that contradict each other"),
     BAD_VERSION("datagrams of another protocol version"),
     BAD_CRC("datagrams with a wrong CRC"),

@@ -37,6 +37,12 @@ public enum EventId {
     PACKET_LOST,
     /** Path moved to another source port: path, old route, new route. */
     PATH_REROUTED,
+    /** Path is silent while others are heard: route, 0, 0. */
+    PATH_BAD,
+    /** Path that was silent answered: route, 0, 0. */
+    PATH_GOOD,
+    /** The first DATA packet of a connection came without ECN: peer, 0, 0. */
+    ECN_MISSING,
     /** Work request ended: stream, wrId, status ordinal. */
     WORK_COMPLETED,
     /** Connection failed: connection, reason ordinal, 0. */

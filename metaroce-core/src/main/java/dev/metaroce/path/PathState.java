@@ -19,8 +19,9 @@ public final class PathState {
 
     private final CongestionControl congestion;
     private final RttEstimator rtt = new RttEstimator();
-    private int route;
+    private final PathRoute way = new PathRoute();
     private int inFlight;
+    private int tailProbes;
     private int timeouts;
     private int moves;
     private long activeNs;
@@ -33,10 +34,11 @@ public final class PathState {
 
     /** Starts afresh for a new lease. */
     public void reset(int newRoute, int initialWindowPackets) {
-        route = newRoute;
+        way.reset(newRoute);
         congestion.reset(initialWindowPackets);
         rtt.reset();
         inFlight = 0;
+        tailProbes = 0;
         timeouts = 0;
         moves = 0;
         activeNs = 0;
@@ -51,9 +53,19 @@ public final class PathState {
         return rtt;
     }
 
-    /** Index of the sending socket. */
+    /** The way it goes. */
+    public PathRoute way() {
+        return way;
+    }
+
+    /** Number of the way it goes. */
     public int route() {
-        return route;
+        return way.number();
+    }
+
+    /** True when an answer is waited for. */
+    public boolean isAwaited() {
+        return inFlight > 0 || way.isSuspect();
     }
 
     /** Packets sent and neither acknowledged nor found lost. */
@@ -61,8 +73,9 @@ public final class PathState {
         return inFlight;
     }
 
+    /** Packets that may be sent; none while the way is suspect, or about to be left. */
     public int freeWindow() {
-        return congestion.windowPackets() - inFlight;
+        return way.isClosed() ? 0 : congestion.windowPackets() - inFlight;
     }
 
     public void onSent(long nowNs) {
@@ -88,8 +101,10 @@ public final class PathState {
     public void onProgress(long sinceNs) {
         // A packet older than the last probe waits for that probe's answer.
         activeNs = probed && probedNs - sinceNs > 0 ? probedNs : sinceNs;
+        tailProbes = 0;
         timeouts = 0;
         moves = 0;
+        way.clear();
     }
 
     /** Probes and time-outs in a row without an answer on this route. */
@@ -99,6 +114,21 @@ public final class PathState {
 
     public void onTimeout(long nowNs) {
         timeouts++;
+        onProbe(nowNs);
+    }
+
+    /** Probes in a row without an answer that do not count as time-outs. */
+    public int tailProbes() {
+        return tailProbes;
+    }
+
+    /** The peer is asked once more before that counts as a time-out. */
+    public void onTailProbe(long nowNs) {
+        tailProbes++;
+        onProbe(nowNs);
+    }
+
+    private void onProbe(long nowNs) {
         activeNs = nowNs;
         probed = true;
         probedNs = nowNs;
@@ -110,8 +140,13 @@ public final class PathState {
      * the time-out again, but a little longer with every move.
      */
     public void moveTo(int newRoute, int windowPackets) {
-        route = newRoute;
         congestion.reset(windowPackets);
+        moveTo(newRoute);
+    }
+
+    /** Changes the route and keeps the window. */
+    public void moveTo(int newRoute) {
+        way.moveTo(newRoute);
         timeouts = 1;
         moves++;
     }

@@ -149,7 +149,12 @@ final class AckBuilder {
             return 0;
         }
         PacketMemory m = batch.memory();
-        int to = batch.append(connection.peer, route(cid, path), false, NakHeader.PACKET_BYTES);
+        int to =
+                batch.append(
+                        connection.addressOf(path),
+                        route(cid, path),
+                        false,
+                        NakHeader.PACKET_BYTES);
         CommonHeader.encode(
                 m,
                 to,
@@ -183,7 +188,7 @@ final class AckBuilder {
 
     private int sendAck(long nowNs, int cid, TxBatch batch) {
         TransportConnection connection = contexts.connection(cid);
-        long mask = connection == null ? 0 : firstOf(contexts.ackMask(cid));
+        long mask = connection == null ? 0 : pathsToTell(cid);
         if (connection == null || mask == 0) {
             return 0;
         }
@@ -199,8 +204,9 @@ final class AckBuilder {
                         + count * AckHeader.RECORD_BYTES
                         + holes * AckHeader.SACK_BYTES;
         PacketMemory m = batch.memory();
-        int route = route(cid, Long.numberOfTrailingZeros(mask));
-        int at = batch.append(connection.peer, route, false, body + CommonHeader.TRAILER_BYTES);
+        int first = Long.numberOfTrailingZeros(mask);
+        int bytes = body + CommonHeader.TRAILER_BYTES;
+        int at = batch.append(connection.addressOf(first), route(cid, first), false, bytes);
         CommonHeader.encode(
                 m,
                 at,
@@ -238,6 +244,17 @@ final class AckBuilder {
         device.timers.cancel(DeviceState.timer(cid, DeviceState.ACK_TIMER));
         device.counters.increment(CounterId.ACKS_SENT);
         return 1;
+    }
+
+    /** Paths with news, and others too where answers get lost. */
+    private long pathsToTell(int cid) {
+        long owed = firstOf(contexts.ackMask(cid));
+        //= MR-4.3-14
+        if (owed == 0 || !contexts.has(cid, RxContexts.ANSWERS_MISSED)) {
+            return owed;
+        }
+        int paths = contexts.paths(cid);
+        return paths > RECORDS_MAX ? owed : (1L << paths) - 1;
     }
 
     /** As many of the paths as one ACK has room for. */

@@ -8,6 +8,7 @@ import dev.metaroce.util.WindowBitmap;
 import dev.metaroce.wire.AckHeader;
 import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.wire.DataHeader;
+import dev.metaroce.wire.Ecn;
 import dev.metaroce.wire.NakCode;
 import dev.metaroce.wire.NakHeader;
 import dev.metaroce.wire.NetAddress;
@@ -27,12 +28,14 @@ final class Completer {
     private final DeviceState device;
     private final Counters counters;
     private final LeaseClient leases;
+    private final PathWatch watch;
     private final long[] sack = new long[WindowBitmap.WORDS];
     private final long[] found = new long[WindowBitmap.WORDS];
 
     Completer(DeviceState device, LeaseClient leases) {
         this.device = device;
         this.leases = leases;
+        watch = new PathWatch(device);
         counters = device.counters;
     }
 
@@ -46,10 +49,11 @@ final class Completer {
                 || lease == null
                 || lease.cid != cid
                 || lease.epoch != epoch
-                || !source.sameHost(lease.peer)) {
+                || !c.isPeer(source)) {
             counters.increment(CounterId.ACKS_STALE);
             return null;
         }
+        c.hear(source);
         return c;
     }
 
@@ -74,6 +78,7 @@ final class Completer {
             onRecord(nowNs, c, lease, m, record);
             record = AckHeader.nextRecord(m, record);
         }
+        watch.look(nowNs, c, lease);
         leases.afterProgress(nowNs, c);
     }
 
@@ -90,32 +95,59 @@ final class Completer {
         int echo = AckHeader.echoTime(m, record);
         int acked = ackThrough(nowNs, c, lease, path, cum, echo);
         boolean holes = AckHeader.hasSack(m, record);
-        if (holes) {
+        boolean bits = holes && lease.sackBits > 0;
+        if (bits) {
             acked += ackSelected(c, lease, path, m, record, cum, echo);
         }
-        boolean probed = (AckHeader.recordFlags(m, record) & AckHeader.RFLAG_PROBE_REPLY) != 0;
-        if (probed) {
-            path.onProbeReply(echo);
-        }
-        long rttNs = rttNs(nowNs, echo, AckHeader.ackDelay(m, record));
+        boolean answersProbe =
+                (AckHeader.recordFlags(m, record) & AckHeader.RFLAG_PROBE_REPLY) != 0;
+        //= MR-4.3-11, MR-4.3-23
+        boolean probed = answersProbe && !watch.isHomeAnswer(path.state, echo) && path.isProbed();
+        int delay = AckHeader.ackDelay(m, record);
+        //= MR-4.3-14
+        long rttNs = delay < AckHeader.ACK_DELAY_MAX ? rttNs(nowNs, echo, delay) : 0;
         if (acked > 0 || probed) {
             path.state.rtt().onSample(rttNs);
         }
         if (acked > 0) {
             path.onDelivered(acked);
+            device.noteAcknowledged(acked);
             int ce = path.newCePackets(AckHeader.cePackets(m, record));
             path.state.congestion().onAck(nowNs, acked, Math.min(ce, acked), rttNs);
             lease.selector.onAck(pathId, acked, Math.min(ce, acked));
-            lease.onRoundTrip(rttNs);
+            if (rttNs > 0) {
+                lease.onRoundTrip(rttNs);
+            }
         }
-        if (holes || probed) {
+        if (lease.sackBits > 0 && (holes || probed)) {
             lose(nowNs, lease, path, pathId, LossDetector.overtaken(path, found));
         }
-        if (probed) {
-            lose(nowNs, lease, path, pathId, LossDetector.unansweredAt(path, echo, found));
+        if (probed || holes != bits) {
+            onTold(nowNs, lease, path, pathId, probed ? path.toldUntil(echo) : echo, probed);
+        }
+        if (path.state.timeouts() > 1 && (acked > 0 || probed) && path.lostCount() == 0) {
+            // All had arrived: answers were lost, or late.
+            //= MR-5.3-5
+            path.state.congestion().onSpuriousTimeout();
+            device.noteLoss();
         }
         if (acked > 0 || probed) {
-            path.state.onProgress(path.waitingSinceNs(nowNs));
+            watch.onArrival(nowNs, lease, echo);
+            watch.onProgress(nowNs, path);
+        }
+    }
+
+    /** Something that was sent at {@code time} arrived, and this answer tells of all before. */
+    private void onTold(
+            long nowNs, TxLease lease, TxPath path, int pathId, int time, boolean probed) {
+        //= MR-4.3-8
+        int lost =
+                lease.sackBits > 0
+                        ? LossDetector.olderThan(path, time, found)
+                        : LossDetector.oldestOlderThan(path, time, found);
+        lose(nowNs, lease, path, pathId, lost);
+        if (probed) {
+            lose(nowNs, lease, path, pathId, LossDetector.unansweredAt(path, time, found));
         }
     }
 
@@ -185,7 +217,8 @@ final class Completer {
         lease.onArrived(path.packetBytes(psn));
         if (spurious) {
             counters.increment(CounterId.SPURIOUS_RESENDS);
-            path.onSpurious();
+            path.onSpurious(psn);
+            path.state.congestion().onSpuriousLoss(1);
         }
         Stream stream = path.stream(psn);
         if (stream != null) {
@@ -203,7 +236,7 @@ final class Completer {
     }
 
     /** A reply to a READ or an atomic operation: the payload is placed, the request answered. */
-    void onReply(long nowNs, PacketMemory m, int at, int bytes, NetAddress source, boolean ce) {
+    void onReply(long nowNs, PacketMemory m, int at, int bytes, NetAddress source, Ecn ecn) {
         TransportConnection c =
                 holder(
                         CommonHeader.ctx(m, at),
@@ -241,7 +274,8 @@ final class Completer {
             return;
         }
         counters.increment(CounterId.REPLIES_RECEIVED);
-        answered(nowNs, c, lease, path, pathId, psn, m, at, ce);
+        device.noteEcn(nowNs, c, ecn);
+        answered(nowNs, c, lease, path, pathId, psn, m, at, ecn == Ecn.CE);
     }
 
     /** True when the reply is to a packet that waits for it, and fits. */
@@ -304,7 +338,7 @@ final class Completer {
         path.onDelivered(1);
         path.state.congestion().onAck(nowNs, 1, ce ? 1 : 0, rttNs);
         lease.selector.onAck(pathId, 1, ce ? 1 : 0);
-        path.state.onProgress(path.waitingSinceNs(nowNs));
+        watch.onProgress(nowNs, path);
         if (lease.pullWanted) {
             lease.pullWanted = false;
             c.readyAll();
@@ -357,6 +391,7 @@ final class Completer {
             device.event(nowNs, EventId.PACKET_LOST, pathId, una + bit, 0);
         }
         counters.add(CounterId.LOSSES_DETECTED, lost);
+        device.noteLoss();
         path.state.congestion().onLoss(nowNs, lost, sent);
         lease.selector.onLoss(pathId);
     }
@@ -413,7 +448,7 @@ final class Completer {
             lease.onOldestLost(path.packetBytes(expected));
         }
         int lost = path.markLostFrom(expected);
-        path.state.onProgress(path.waitingSinceNs(nowNs));
+        watch.onProgress(nowNs, path);
         counters.add(CounterId.LOSSES_DETECTED, lost);
         device.event(nowNs, EventId.PACKET_LOST, pathId, expected, lost);
         // Go-Back-N counts one loss: the rest was thrown away by the receiver, not by the network.
@@ -459,7 +494,7 @@ final class Completer {
         }
         //= MR-4.5-8
         path.defer(psn, nowNs, stream.pausedUntilNs);
-        path.state.onProgress(path.waitingSinceNs(nowNs));
+        watch.onProgress(nowNs, path);
         device.armBy(
                 DeviceState.timer(c.index, DeviceState.CONNECTION_TIMER), stream.pausedUntilNs);
     }

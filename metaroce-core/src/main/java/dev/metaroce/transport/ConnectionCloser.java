@@ -64,8 +64,9 @@ final class ConnectionCloser {
     }
 
     private void sendDisconnect(long nowNs, TransportConnection c) {
+        NetAddress to = c.address(c.wish().attempts);
         c.wish().attempts++;
-        device.send(ControlOpcode.DISCONNECT, c.peer, c, c.srcCtx, c.nonce, 0, 0, 0);
+        device.send(ControlOpcode.DISCONNECT, to, c, c.srcCtx, c.nonce, 0, 0, 0);
         c.wish().retryNs =
                 nowNs + (LeaseClient.FIRST_RETRY_NS << Math.min(c.wish().attempts - 1, 5));
         client.arm(nowNs, c);
@@ -88,7 +89,7 @@ final class ConnectionCloser {
                         ControlMessage.disconnectConnectionId(m, at),
                         !fromDialer);
         //= MR-3.6-4
-        if (c != null && source.sameHost(c.peer)) {
+        if (c != null && c.isPeer(source)) {
             endByPeer(nowNs, c);
         }
         //= MR-3.6-2
@@ -141,7 +142,8 @@ final class ConnectionCloser {
 
     /** Once, as a courtesy: a peer that knows the connection need not find out by time-out. */
     private void sayGoodbye(TransportConnection c) {
-        device.send(ControlOpcode.DISCONNECT, c.peer, c, c.srcCtx, client.takeNonce(), 0, 0, 0);
+        device.send(
+                ControlOpcode.DISCONNECT, c.address(0), c, c.srcCtx, client.takeNonce(), 0, 0, 0);
     }
 
     private void end(

@@ -66,7 +66,7 @@ final class ConnectionTable {
     @Nullable TransportConnection dialledTo(NetAddress source, long connectionId) {
         TransportConnection c = dialled.get(connectionId);
         //= MR-3.6-8
-        return c != null && source.sameHost(c.peer) ? c : null;
+        return c != null && c.isPeer(source) ? c : null;
     }
 
     /** A dialled connection learnt who its peer is. */
@@ -97,6 +97,9 @@ final class ConnectionTable {
 
     /** The peer of a connection asked from this address. */
     void move(TransportConnection connection, NetAddress source) {
+        if (connection.planes != null && connection.planes.has(source)) {
+            return;
+        }
         ConnectionIndex.Entry atAddress = connection.peerEntry;
         if (atAddress != null && !source.equals(connection.peer)) {
             byAddress.remove(connection.peer, atAddress);
@@ -133,6 +136,7 @@ final class ConnectionTable {
         TransportConnection made =
                 new TransportConnection(request.connectionId, false, peer, request.serviceId);
         made.peerPrivateData = TransportConnection.data(request.privateData, request.privateLength);
+        made.planes = PeerPlanes.of(peer, request.addresses, device.identity.planes());
         if (!device.add(made)) {
             return null;
         }
@@ -157,7 +161,7 @@ final class ConnectionTable {
     void heardAgain(long nonce, NetAddress source) {
         for (int i = silent.size() - 1; i >= 0; i--) {
             TransportConnection c = silent.get(i);
-            if (c.rxNonce == nonce && source.sameHost(c.peer)) {
+            if (c.rxNonce == nonce && c.isPeer(source)) {
                 heard(c);
             }
         }

@@ -1,5 +1,6 @@
 package dev.metaroce.transport;
 
+import dev.metaroce.wire.AddressList;
 import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.wire.ControlMessage;
 import dev.metaroce.wire.ControlOpcode;
@@ -23,6 +24,8 @@ final class ControlWriter {
     /** One in so many questions to holders takes another route than the own port. */
     private static final int ASKS_PER_DETOUR = 4;
 
+    private static final int ADDRESSES_MAX_BYTES = AddressList.bytes(AddressList.MAX);
+
     private static final byte[] NOTHING = {};
 
     private final DeviceState device;
@@ -43,14 +46,14 @@ final class ControlWriter {
     int pollTransmit(long nowNs, TxBatch batch) {
         ControlOutbox outbox = device.outbox;
         int sent = 0;
-        while (!outbox.isEmpty() && batch.hasRoom(bytes(outbox))) {
+        while (!outbox.isEmpty() && batch.hasRoom(bytes(outbox) + ADDRESSES_MAX_BYTES)) {
             sent += send(nowNs, outbox, batch);
             outbox.pop();
         }
         return sent;
     }
 
-    /** Bytes of the packet that the oldest message becomes. */
+    /** Bytes of the packet that the oldest message becomes, addresses not counted. */
     private int bytes(ControlOutbox outbox) {
         TransportConnection about = outbox.connection();
         return switch (outbox.opcode()) {
@@ -60,6 +63,15 @@ final class ControlWriter {
             case RELEASE -> ControlMessage.releaseBytes(paths(about));
             case DENY -> ControlMessage.denyBytes(why(outbox).length);
             default -> ControlMessage.bytes(outbox.opcode());
+        };
+    }
+
+    /** Bytes of the addresses in the message that was filled in. */
+    private int addressBytes(ControlOpcode opcode) {
+        return switch (opcode) {
+            case REQUEST -> AddressList.bytes(request.addresses.length);
+            case GRANT -> AddressList.bytes(grant.addresses.length);
+            default -> 0;
         };
     }
 
@@ -79,12 +91,17 @@ final class ControlWriter {
         if (opcode == ControlOpcode.REQUEST && (about == null || about.isEnded())) {
             return 0;
         }
-        int bytes = bytes(outbox);
+        if (opcode == ControlOpcode.REQUEST && about != null) {
+            client.fillRequest(about, request);
+        }
+        int early =
+                opcode == ControlOpcode.REQUEST && about != null ? client.early().bytes(about) : 0;
+        int bytes = bytes(outbox) + addressBytes(opcode);
         int txTime = CommonHeader.toTxTime(nowNs);
         //= MR-1.2-2, MR-5.2-5
         int at = batch.append(outbox.destination(), route(opcode, about), false, bytes);
         if (opcode == ControlOpcode.REQUEST && about != null) {
-            encodeRequest(batch, at, txTime, about, bytes > ControlMessage.REQUEST_BYTES);
+            encodeRequest(batch, at, txTime, about, early > 0);
         } else {
             encode(batch.memory(), at, txTime, outbox, about);
         }
@@ -110,7 +127,6 @@ final class ControlWriter {
 
     private void encodeRequest(
             TxBatch batch, int at, int txTime, TransportConnection about, boolean early) {
-        client.fillRequest(about, request);
         if (early) {
             client.early().encode(about, request, txTime, batch, at);
         } else {

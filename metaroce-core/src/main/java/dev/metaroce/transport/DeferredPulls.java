@@ -13,9 +13,11 @@ final class DeferredPulls {
 
     private static final int MAX_ENTRIES = 1024;
     private static final int FIRST_ENTRIES = 8;
+    private static final long[] NO_ROWS = {};
+    private static final int[] NO_ENTRIES = {};
 
-    private long[] rows = {};
-    private int[] next = {};
+    private long[] rows = NO_ROWS;
+    private int[] next = NO_ENTRIES;
     private int free = NONE;
     private int size;
 

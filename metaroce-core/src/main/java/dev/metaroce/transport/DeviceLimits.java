@@ -140,6 +140,11 @@ public record DeviceLimits(
                 Mechanisms.DEFAULT);
     }
 
+    /** Paths of a lease that this device asks for. */
+    int sendingPaths() {
+        return mechanisms.sequence() == SequenceSpace.LEASE ? 1 : maxPaths;
+    }
+
     private static void range(String field, long value, long min, long max) {
         if (value < min || value > max) {
             throw bad(field, value, "is not in " + min + ".." + max);

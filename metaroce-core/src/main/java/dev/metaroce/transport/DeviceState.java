@@ -1,5 +1,6 @@
 package dev.metaroce.transport;
 
+import dev.metaroce.event.AsyncEventType;
 import dev.metaroce.event.CounterId;
 import dev.metaroce.event.Counters;
 import dev.metaroce.event.EventId;
@@ -9,6 +10,7 @@ import dev.metaroce.util.IntRing;
 import dev.metaroce.util.Rng;
 import dev.metaroce.util.TimerTable;
 import dev.metaroce.wire.ControlOpcode;
+import dev.metaroce.wire.Ecn;
 import dev.metaroce.wire.NetAddress;
 
 import org.jspecify.annotations.Nullable;
@@ -22,7 +24,7 @@ import java.util.function.IntSupplier;
  * Holds no behaviour of the protocol. Owner: the engine thread.
  *
  * <p>A timer id is a number and a role: acknowledgement and life of the context with that number,
- * the connection with that index, and three of the device itself. So the table of timers grows with
+ * the connection with that index, and four of the device itself. So the table of timers grows with
  * what is in use.
  */
 public final class DeviceState {
@@ -42,10 +44,19 @@ public final class DeviceState {
 
     static final int LINE = 1;
     static final int OFFERS = 2;
+    static final int PULLS = 3;
 
     static final int POOL_TIMER = timer(POOL, DEVICE_TIMER);
     static final int LINE_TIMER = timer(LINE, DEVICE_TIMER);
     static final int OFFER_TIMER = timer(OFFERS, DEVICE_TIMER);
+    static final int PULL_TIMER = timer(PULLS, DEVICE_TIMER);
+
+    /** Packets acknowledged without a loss after which no more is to be expected. */
+    private static final int LOSS_FORGOTTEN_PACKETS = 4096;
+
+    private static final String ECN_MISSING_TEXT =
+            "packets of the peer come without ECN: cleared on the way, or not set by its system;"
+                    + " loss and delay alone tell of congestion";
 
     private static final long PAUSE_SHOWS_NS = 1_000_000_000;
 
@@ -57,6 +68,7 @@ public final class DeviceState {
     final EventSink events;
     final RegionTable regions;
     final PullBudget pulls;
+    final PullPace pullPace;
     final TimerTable timers = new TimerTable(0);
     final ControlOutbox outbox = new ControlOutbox();
     final SourceContexts sources = new SourceContexts();
@@ -66,6 +78,8 @@ public final class DeviceState {
     private long pauseNs;
 
     private long pauseEndNs;
+
+    private int packetsSinceLoss = LOSS_FORGOTTEN_PACKETS;
 
     Notices notices = Notices.NONE;
     private @Nullable TransportConnection[] connections = new TransportConnection[4];
@@ -89,6 +103,20 @@ public final class DeviceState {
         this.events = events;
         regions = new RegionTable(keySource);
         pulls = new PullBudget(limits);
+        pullPace = new PullPace(limits, pulls);
+    }
+
+    void noteLoss() {
+        packetsSinceLoss = 0;
+    }
+
+    void noteAcknowledged(int packets) {
+        packetsSinceLoss = Math.min(packetsSinceLoss + packets, LOSS_FORGOTTEN_PACKETS);
+    }
+
+    /** True when packets to anyone got lost lately. */
+    boolean isLossy() {
+        return packetsSinceLoss < LOSS_FORGOTTEN_PACKETS;
     }
 
     public DeviceLimits limits() {
@@ -128,6 +156,21 @@ public final class DeviceState {
 
     void event(long nowNs, EventId id, long a, long b, long c) {
         events.onEvent(nowNs, id, a, b, c);
+    }
+
+    /** A packet of a peer that is to be marked ECN-capable came with this. */
+    void noteEcn(long nowNs, @Nullable TransportConnection c, Ecn ecn) {
+        if (ecn == Ecn.CE) {
+            counters.increment(CounterId.CE_PACKETS);
+        } else if (ecn == Ecn.NOT_ECT) {
+            counters.increment(CounterId.NOT_ECT_PACKETS);
+            //= MR-5.2-20
+            if (c != null && !c.lacksEcn) {
+                c.lacksEcn = true;
+                event(nowNs, EventId.ECN_MISSING, c.peer.port(), 0, 0);
+                c.notices.raise(AsyncEventType.ECN_MISSING, c, ECN_MISSING_TEXT);
+            }
+        }
     }
 
     /** This endpoint did nothing for {@code lateNs}, though it was to. */

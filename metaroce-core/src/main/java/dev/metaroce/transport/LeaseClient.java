@@ -4,6 +4,7 @@ import dev.metaroce.event.AsyncEventType;
 import dev.metaroce.event.CounterId;
 import dev.metaroce.event.EventId;
 import dev.metaroce.ring.WcStatus;
+import dev.metaroce.wire.AddressList;
 import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.wire.ControlMessage;
 import dev.metaroce.wire.ControlOpcode;
@@ -146,7 +147,8 @@ final class LeaseClient {
         c.wish().askedNs = nowNs;
         device.counters.increment(CounterId.REQUESTS_SENT);
         device.event(nowNs, EventId.LEASE_REQUESTED, c.index, c.nonce, c.wish().attempts);
-        device.send(ControlOpcode.REQUEST, c.peer, c, 0, c.nonce, 0, 0, 0);
+        NetAddress to = c.address(c.wish().attempts - 1);
+        device.send(ControlOpcode.REQUEST, to, c, 0, c.nonce, 0, 0, 0);
         //= MR-3.4-5
         long waitNs =
                 c.leaseState == LeaseState.QUEUED
@@ -167,7 +169,7 @@ final class LeaseClient {
         request.srcCtx = c.srcCtx;
         request.mtu = limits.payloadMtu();
         request.profileMask = limits.profiles();
-        request.maxPaths = limits.maxPaths();
+        request.maxPaths = limits.sendingPaths();
         request.versionMask = LeaseServer.versions();
         request.demandKib = c.demandKib();
         request.priority = 0;
@@ -177,6 +179,8 @@ final class LeaseClient {
                 (first ? RequestFields.FLAG_CONNECT : 0)
                         | (c.dialer ? 0 : RequestFields.FLAG_ACCEPTOR);
         request.cookie = c.wish().cookie;
+        //= MR-3.10-1
+        request.addresses = device.identity.addresses(first ? AddressList.MAX : 0);
         byte[] data = c.dialer ? c.privateData : TransportConnection.NO_DATA;
         request.privateLength = data.length;
         System.arraycopy(data, 0, request.privateData, 0, data.length);
@@ -185,7 +189,7 @@ final class LeaseClient {
     /** The connection waiting for an answer with this nonce, or null: too late, or not ours. */
     private @Nullable TransportConnection asking(PacketMemory m, int at, NetAddress source) {
         TransportConnection c = device.sources.holder(CommonHeader.ctx(m, at));
-        if (c == null || !source.sameHost(c.peer) || !isAsking(c, ControlMessage.nonce(m, at))) {
+        if (c == null || !c.isPeer(source) || !isAsking(c, ControlMessage.nonce(m, at))) {
             //= MR-3.4-6
             device.counters.increment(CounterId.ACKS_STALE);
             return null;
@@ -225,6 +229,7 @@ final class LeaseClient {
         }
         TxLease lease = takeLease(c.peer);
         int token = CommonHeader.token(grant.cid, grant.epoch);
+        lease.spread(planes(c, source));
         lease.open(c.peer, grant.cid, grant.epoch, token, grant.paths, profile == Profile.M);
         //= MR-3.4-10
         int mtu = Math.min(grant.mtu, limits.payloadMtu());
@@ -236,11 +241,7 @@ final class LeaseClient {
                 grant.maxReads);
         lease.allow(nowNs, grant.windowKib, grant.rateHint);
         noteAnswer(nowNs, c);
-        //= MR-5.1-3
-        for (int i = 0; i < lease.pathCount; i++) {
-            lease.states[i].rtt().guess(c.wish().answeredNs);
-        }
-        lease.onRoundTrip(Math.max(1, c.wish().answeredNs));
+        pathTimers.onOpen(nowNs, c, lease);
         c.lease = lease;
         lease.number = ++c.leaseNumber;
         c.leaseState = LeaseState.OPEN;
@@ -267,6 +268,15 @@ final class LeaseClient {
         device.event(nowNs, EventId.LEASE_OPENED, c.index, grant.cid, grant.epoch);
         c.readyAll();
         afterProgress(nowNs, c);
+    }
+
+    /** The planes that lead to the peer, which is heard now. */
+    private @Nullable PeerPlanes planes(TransportConnection c, NetAddress source) {
+        if (!c.established) {
+            c.planes = PeerPlanes.of(c.peer, grant.addresses, device.identity.planes());
+        }
+        c.hear(source);
+        return c.planes;
     }
 
     /**
@@ -392,15 +402,16 @@ final class LeaseClient {
     // Holding
 
     /** Connections that waited for room to READ get their turn when there is some. */
-    void wakePullers() {
-        for (int n = device.pulls.wakeable(); n > 0; n--) {
+    @Nullable TransportConnection wakePuller() {
+        while (device.pulls.wakeable() > 0) {
             TransportConnection c = device.connection(device.pulls.poll());
             if (c != null) {
                 c.awaitsPulls = false;
                 c.readyAll();
-                device.ready.add(c);
+                return c;
             }
         }
+        return null;
     }
 
     /** Something changed for an open lease: more may be sent, or it may end. */
@@ -436,7 +447,7 @@ final class LeaseClient {
 
     void onReclaim(long nowNs, PacketMemory m, int at, NetAddress source) {
         TransportConnection c = device.sources.holder(CommonHeader.ctx(m, at));
-        if (c != null && !source.sameHost(c.peer)) {
+        if (c != null && !c.isPeer(source)) {
             return;
         }
         if (c != null && isAsking(c, ControlMessage.nonce(m, at))) {
@@ -464,7 +475,7 @@ final class LeaseClient {
 
     void onKeepalive(PacketMemory m, int at, NetAddress source) {
         TransportConnection c = device.sources.holder(CommonHeader.ctx(m, at));
-        if (c != null && !source.sameHost(c.peer)) {
+        if (c != null && !c.isPeer(source)) {
             return;
         }
         if (c != null && isAsking(c, ControlMessage.nonce(m, at))) {
@@ -511,7 +522,8 @@ final class LeaseClient {
         }
         c.wish().attempts++;
         //= MR-2.6-2, MR-3.3-2
-        device.send(ControlOpcode.RELEASE, c.peer, c, c.srcCtx, c.nonce, lease.token, 0, 0);
+        NetAddress to = c.address(c.wish().attempts - 1);
+        device.send(ControlOpcode.RELEASE, to, c, c.srcCtx, c.nonce, lease.token, 0, 0);
         c.wish().retryNs = nowNs + (FIRST_RETRY_NS << Math.min(c.wish().attempts - 1, 5));
         arm(nowNs, c);
     }
@@ -523,7 +535,7 @@ final class LeaseClient {
                 && c.leaseState == LeaseState.RELEASING
                 && c.nonce == ControlMessage.nonce(m, at)
                 && holdsToken(c, m, at)
-                && source.sameHost(c.peer)) {
+                && c.isPeer(source)) {
             released(nowNs, c);
         }
     }
@@ -579,7 +591,7 @@ final class LeaseClient {
                     || lease == null
                     || lease.cid != cid
                     || lease.epoch != epoch
-                    || !source.sameHost(lease.peer)
+                    || !c.isPeer(source)
                     || !lease.isProof(proof)) {
                 continue;
             }

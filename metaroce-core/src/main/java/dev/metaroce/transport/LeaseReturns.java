@@ -77,7 +77,7 @@ final class LeaseReturns {
             return;
         }
         //= MR-3.3-6
-        if (!source.sameHost(connection.peer)
+        if (!connection.isPeer(source)
                 || peers.endpointId(contexts.peer(cid))
                         != ControlMessage.releaseEndpointId(m, at)) {
             device.counters.increment(CounterId.WRONG_SOURCE);
@@ -251,7 +251,7 @@ final class LeaseReturns {
             device.counters.increment(CounterId.KEEPALIVES_SENT);
             device.send(
                     ControlOpcode.KEEPALIVE,
-                    connection.peer,
+                    connection.address(0),
                     null,
                     contexts.srcCtx(cid),
                     contexts.nonce(cid),
@@ -267,7 +267,7 @@ final class LeaseReturns {
         TransportConnection connection = server.holder(token);
         if (connection == null) {
             connections.heardAgain(ControlMessage.nonce(m, at), source);
-        } else if (source.sameHost(connection.peer)) {
+        } else if (connection.isPeer(source)) {
             server.heard(nowNs, cid);
         }
     }

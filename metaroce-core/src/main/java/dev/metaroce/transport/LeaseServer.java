@@ -137,6 +137,9 @@ final class LeaseServer {
         device.counters.increment(CounterId.REQUESTS_RECEIVED);
         request.read(m, at);
         asker = known(source);
+        if (asker != null) {
+            asker.hear(source);
+        }
         if (needsCookie(nowNs, source)) {
             // Whoever it is: nothing is remembered of it.
             long cookie = cookies.of(nowNs, source, request.endpointId, request.connectionId);
@@ -155,7 +158,7 @@ final class LeaseServer {
                 && limits.earlyData()
                 && asker != null
                 && asker.established
-                && source.sameHost(asker.peer);
+                && asker.isPeer(source);
     }
 
     /** Answers the request; returns the context that it got just now, or -1. */
@@ -221,12 +224,21 @@ final class LeaseServer {
         }
         // Nobody asks while he holds a context: what there is was given up.
         connection.rxNonce = request.nonce;
+        connection.rxAddressRoom = addressRoom();
         connection.rxRepeats = 0;
         returns.forget(nowNs, connection);
         Offer offer = connection.offer;
         return offer == null || isAccepted(nowNs, source, peer, offer)
                 ? decide(nowNs, source, peer, connection)
                 : -1;
+    }
+
+    /** Of how many addresses the answer may tell: it must not be longer than the question. */
+    private int addressRoom() {
+        //= MR-3.10-2
+        return (request.flags & RequestFields.FLAG_CONNECT) == 0
+                ? 0
+                : ControlMessage.addressRoom(request.addresses.length);
     }
 
     /** True when the request is newer than all that were decided on for this connection. */
@@ -534,7 +546,7 @@ final class LeaseServer {
         if (connection != null) {
             device.send(
                     ControlOpcode.GRANT,
-                    connection.peer,
+                    connection.address(0),
                     connection,
                     contexts.srcCtx(cid),
                     contexts.nonce(cid),
@@ -576,6 +588,7 @@ final class LeaseServer {
         grant.flags = earlyDone ? GrantFields.FLAG_EARLY_DONE : 0;
         grant.poolLoad = earlyDone ? pool.load() : 0;
         grant.connectionId = connection.connectionId;
+        grant.addresses = device.identity.addresses(connection.rxAddressRoom);
         byte[] answer = connection.privateData;
         grant.privateLength = connection.dialer ? 0 : answer.length;
         System.arraycopy(answer, 0, grant.privateData, 0, grant.privateLength);

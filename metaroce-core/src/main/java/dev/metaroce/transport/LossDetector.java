@@ -18,6 +18,7 @@ final class LossDetector {
      * @return number of lost packets
      */
     static int overtaken(TxPath path, long[] found) {
+        //= MR-4.3-10
         WindowBitmap.clear(found, 0);
         int count = 0;
         int outstanding = path.nextPsn() - path.una();
@@ -25,6 +26,24 @@ final class LossDetector {
             count += note(path.isOvertaken(path.una() + i), i, found);
         }
         return count;
+    }
+
+    /** Packets that did not arrive, as something tells that was sent at {@code echoTime}. */
+    static int olderThan(TxPath path, int echoTime, long[] found) {
+        WindowBitmap.clear(found, 0);
+        int count = 0;
+        int outstanding = path.nextPsn() - path.una();
+        for (int i = 0; i < outstanding; i++) {
+            count += note(path.isOlderThan(path.una() + i, echoTime), i, found);
+        }
+        return count;
+    }
+
+    /** The same of the oldest packet alone, by who does not know what came behind it. */
+    static int oldestOlderThan(TxPath path, int echoTime, long[] found) {
+        WindowBitmap.clear(found, 0);
+        boolean any = path.nextPsn() != path.una();
+        return note(any && path.isOlderThan(path.una(), echoTime), 0, found);
     }
 
     /** Requests whose replies are lost, as the reply to {@code replied} tells. */

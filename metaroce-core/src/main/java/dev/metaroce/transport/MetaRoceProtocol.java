@@ -2,11 +2,14 @@ package dev.metaroce.transport;
 
 import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.wire.ControlOpcode;
+import dev.metaroce.wire.Ecn;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.PacketMemory;
 import dev.metaroce.wire.PacketType;
 import dev.metaroce.wire.Profile;
 import dev.metaroce.wire.TxBatch;
+
+import org.jspecify.annotations.Nullable;
 
 /**
  * The MetaRoCE machines of one device, put together: requester, responder, completer, and both
@@ -31,6 +34,7 @@ public final class MetaRoceProtocol {
     private final Completer completer;
     private final ControlWriter control;
     private boolean answersMissed;
+    private boolean pullersTurn;
 
     public MetaRoceProtocol(DeviceState device) {
         this.device = device;
@@ -47,12 +51,12 @@ public final class MetaRoceProtocol {
                         device.keySource.getAsInt() & 0xFF,
                         limits.shortSlots());
         connections = new ConnectionTable(device);
-        ReceiverShares shares = new ReceiverShares(limits, contexts);
+        ReceiverShares shares = new ReceiverShares(limits, contexts, device.pullPace);
         acks = new AckBuilder(device, contexts, shares, pool);
         server = new LeaseServer(device, connections, contexts, pool, shares);
         client = new LeaseClient(device, connections, server);
         responder = new Responder(device, server, acks);
-        requester = new Requester(device);
+        requester = new Requester(device, shares);
         completer = new Completer(device, client);
         control = new ControlWriter(device, server, client);
     }
@@ -100,7 +104,7 @@ public final class MetaRoceProtocol {
 
     /** One packet that passed the door. */
     public void onPacket(
-            long nowNs, PacketMemory m, int at, int bytes, NetAddress source, boolean ce) {
+            long nowNs, PacketMemory m, int at, int bytes, NetAddress source, Ecn ecn) {
         PacketType type = PacketType.of(CommonHeader.type(m, at));
         if (type == null) {
             return;
@@ -108,9 +112,9 @@ public final class MetaRoceProtocol {
         switch (type) {
             case DATA -> {
                 if (Stream.opcodeOf(CommonHeader.opcode(m, at)).isReply()) {
-                    completer.onReply(nowNs, m, at, bytes, source, ce);
+                    completer.onReply(nowNs, m, at, bytes, source, ecn);
                 } else {
-                    responder.onData(nowNs, m, at, bytes, source, ce);
+                    responder.onData(nowNs, m, at, bytes, source, ecn);
                 }
             }
             case ACK -> completer.onAck(nowNs, m, at, source);
@@ -178,6 +182,7 @@ public final class MetaRoceProtocol {
                 switch (number) {
                     case DeviceState.POOL -> server.returns().onPoolTimer(nowNs);
                     case DeviceState.LINE -> server.returns().onLineTimer(nowNs);
+                    case DeviceState.PULLS -> device.pulls.resume();
                     default -> server.onOfferTimer(nowNs);
                 }
             }
@@ -201,16 +206,24 @@ public final class MetaRoceProtocol {
     public int pollTransmit(long nowNs, TxBatch batch) {
         int sent = answersMissed ? acks.pollTransmit(nowNs, batch) : 0;
         sent += control.pollTransmit(nowNs, batch);
-        client.wakePullers();
-        while (!device.ready.isEmpty() && batch.hasRoom(largestPacket())) {
-            TransportConnection c = device.ready.poll();
-            if (c != null) {
-                sent += serve(nowNs, c, batch);
+        while (batch.hasRoom(largestPacket())) {
+            TransportConnection c = nextSender();
+            if (c == null) {
+                break;
             }
+            sent += serve(nowNs, c, batch);
         }
         sent += acks.pollTransmit(nowNs, batch);
         answersMissed = acks.isOwing();
         return sent;
+    }
+
+    /** Those that waited to ask for replies, and all others, take turns. */
+    private @Nullable TransportConnection nextSender() {
+        pullersTurn = !pullersTurn;
+        TransportConnection puller =
+                pullersTurn || device.ready.isEmpty() ? client.wakePuller() : null;
+        return puller == null ? device.ready.poll() : puller;
     }
 
     private int largestPacket() {

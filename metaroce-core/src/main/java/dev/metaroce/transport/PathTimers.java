@@ -1,8 +1,6 @@
 package dev.metaroce.transport;
 
-import dev.metaroce.event.AsyncEventType;
 import dev.metaroce.event.CounterId;
-import dev.metaroce.event.EventId;
 import dev.metaroce.path.PathHealth;
 
 import java.util.Locale;
@@ -12,14 +10,30 @@ import java.util.Locale;
  * Owner: the engine thread.
  */
 final class PathTimers {
+    /** Tail probes before the one that counts as a time-out, where packets got lost lately. */
+    private static final int MORE_TAIL_PROBES = 3;
+
     private static final String WENT_SILENT = "the peer was alive and went silent";
 
     private final DeviceState device;
     private final DeviceLimits limits;
+    private final PathWatch watch;
 
     PathTimers(DeviceState device) {
         this.device = device;
         limits = device.limits;
+        watch = new PathWatch(device);
+    }
+
+    /** A lease was opened: what its first answer told of the round trip is a first guess. */
+    void onOpen(long nowNs, TransportConnection c, TxLease lease) {
+        long answeredNs = c.wish().answeredNs;
+        //= MR-5.1-3
+        for (int i = 0; i < lease.pathCount; i++) {
+            lease.states[i].rtt().guess(answeredNs);
+        }
+        lease.onRoundTrip(Math.max(1, answeredNs));
+        watch.onOpen(nowNs, lease);
     }
 
     /** When the lease must be looked at again. */
@@ -28,8 +42,11 @@ final class PathTimers {
         boolean quiet = true;
         for (int i = 0; i < lease.pathCount; i++) {
             TxPath path = lease.paths[i];
-            if (path.state.inFlight() > 0) {
+            if (path.state.isAwaited()) {
                 next = Math.min(next, probeDeadlineNs(path) - nowNs);
+            }
+            if (path.state.way().isAway() && !path.isAllAcked()) {
+                next = Math.min(next, path.state.way().askHomeNs() - nowNs);
             }
             if (path.hasDeferred()) {
                 next = Math.min(next, path.deferredUntilNs() - nowNs);
@@ -119,13 +136,21 @@ final class PathTimers {
         if (path.hasDeferred() && path.deferredUntilNs() - nowNs <= 0) {
             path.resumeDeferred(nowNs);
         }
-        if (path.state.inFlight() == 0 || probeDeadlineNs(path) - nowNs > 0) {
+        watch.onTimer(nowNs, path);
+        if (!path.state.isAwaited() || probeDeadlineNs(path) - nowNs > 0) {
+            return;
+        }
+        path.probeWanted = true;
+        path.askAgain();
+        //= MR-4.3-13
+        if (device.isLossy()
+                && path.state.timeouts() == 0
+                && path.state.tailProbes() < MORE_TAIL_PROBES) {
+            path.state.onTailProbe(nowNs);
             return;
         }
         //= MR-4.3-3
         path.state.onTimeout(nowNs);
-        path.probeWanted = true;
-        path.askAgain();
         if (path.state.timeouts() > 1) {
             device.counters.increment(CounterId.RTO_FIRED);
             path.state.congestion().onTimeout(nowNs);
@@ -133,14 +158,7 @@ final class PathTimers {
         }
         if (PathHealth.shouldReroute(path.state)) {
             //= MR-4.3-4
-            int from = path.state.route();
-            int to = PathHealth.nextRoute(lease.states, lease.pathCount, from, limits.routes());
-            path.state.moveTo(to, TxLease.FEWEST_PACKETS);
-            path.markLostFrom(path.una());
-            device.counters.increment(CounterId.REROUTES);
-            device.event(nowNs, EventId.PATH_REROUTED, pathId, from, to);
-            String text = "path " + pathId + " from route " + from + " to " + to;
-            c.notices.raise(AsyncEventType.PATH_MIGRATED, c, text);
+            path.state.moveTo(watch.leave(nowNs, c, lease, pathId), TxLease.FEWEST_PACKETS);
         }
     }
 }

@@ -12,6 +12,8 @@ final class PullBudget {
     private final int largestBytes;
     private final IntRing waiting = new IntRing();
     private long askedBytes;
+    private int reading;
+    private boolean paused;
 
     PullBudget(DeviceLimits limits) {
         long window = limits.receiveWindowBytes();
@@ -34,6 +36,30 @@ final class PullBudget {
         askedBytes -= costBytes;
     }
 
+    /** A lease that waited for no reply waits for one now. */
+    void enter() {
+        reading++;
+    }
+
+    /** A lease waits for no reply any more. */
+    void leave() {
+        reading--;
+    }
+
+    /** Leases that wait for replies, or to ask for them. */
+    int readers() {
+        return Math.max(reading, waiting.size());
+    }
+
+    /** Nobody is to be woken until {@link #resume}. */
+    void pause() {
+        paused = true;
+    }
+
+    void resume() {
+        paused = false;
+    }
+
     /** Puts a connection into the line. */
     void await(TransportConnection c) {
         if (!c.awaitsPulls) {
@@ -44,7 +70,7 @@ final class PullBudget {
 
     /** Connections that can be woken now: each may find that there is room. */
     int wakeable() {
-        return admits(largestBytes) ? waiting.size() : 0;
+        return !paused && admits(largestBytes) ? waiting.size() : 0;
     }
 
     /** Takes the index of the longest waiting connection out of the line. */

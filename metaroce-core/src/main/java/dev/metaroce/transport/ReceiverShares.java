@@ -17,8 +17,11 @@ final class ReceiverShares {
     private static final int MIN_WINDOW_KIB = 16;
     private static final long UNLIMITED = Long.MAX_VALUE;
 
+    private static final long[] NO_FLOWS = {};
+
     private final DeviceLimits limits;
     private final RxContexts contexts;
+    private final PullPace pulls;
     private final boolean givesHints;
     private long[] lastBytes = {};
 
@@ -26,18 +29,19 @@ final class ReceiverShares {
     private long[] wanted = {};
 
     private int[] active = {};
-    private long[] demand = {};
-    private long[] share = {};
+    private long[] demand = NO_FLOWS;
+    private long[] share = NO_FLOWS;
     private final FairShare fairShare;
     private long refreshedNs;
     private int windowKib;
     private boolean fresh;
 
-    ReceiverShares(DeviceLimits limits, RxContexts contexts) {
+    ReceiverShares(DeviceLimits limits, RxContexts contexts, PullPace pulls) {
         this.limits = limits;
         this.contexts = contexts;
+        this.pulls = pulls;
         givesHints = limits.inboundRateBitsPerSecond() > 0;
-        fairShare = new FairShare(limits.contexts());
+        fairShare = new FairShare(limits.contexts() + PullPace.PARTS_MAX);
         windowKib = window(1);
     }
 
@@ -66,9 +70,20 @@ final class ReceiverShares {
         if (givesHints) {
             lastBytes = Arrays.copyOf(lastBytes, flows);
             wanted = Arrays.copyOf(wanted, flows);
-            demand = Arrays.copyOf(demand, flows);
-            share = Arrays.copyOf(share, flows);
         }
+    }
+
+    /** What is shared out. */
+    static long capacity(DeviceLimits limits) {
+        return limits.inboundRateBitsPerSecond() / 100 * 95;
+    }
+
+    /** More replies would be asked for than the share of those who read allows. */
+    void onPullsKeptBack(long nowNs) {
+        if (pulls.keepBack()) {
+            fresh = false;
+        }
+        refresh(nowNs);
     }
 
     /** A lease is about to be answered. */
@@ -102,9 +117,10 @@ final class ReceiverShares {
         if (wholePeriod) {
             refreshedNs = nowNs;
             measure(count, elapsedNs);
+            pulls.measure(elapsedNs);
         }
-        if (givesHints && count > 0) {
-            giveHints(count);
+        if (givesHints) {
+            giveHints(nowNs, count);
         }
     }
 
@@ -129,12 +145,20 @@ final class ReceiverShares {
     }
 
     //= MR-5.6-3
-    private void giveHints(int count) {
+    private void giveHints(long nowNs, int count) {
+        int parts = pulls.split();
+        if (count + parts > demand.length) {
+            int flows = Math.max(active.length, count) + 2 * parts;
+            demand = new long[flows];
+            share = new long[flows];
+        }
         for (int i = 0; i < count; i++) {
             demand[i] = wanted[active[i]];
         }
-        long capacity = limits.inboundRateBitsPerSecond() / 100 * 95;
-        fairShare.compute(capacity, demand, count, share);
+        //= MR-5.8-1
+        Arrays.fill(demand, count, count + parts, pulls.demand());
+        fairShare.compute(capacity(limits), demand, count + parts, share);
+        pulls.allow(nowNs, parts == 0 ? capacity(limits) : share[count]);
         for (int i = 0; i < count; i++) {
             long mbps = Math.clamp(share[i] / 1_000_000, 1, AckHeader.RATE_NONE - 1);
             contexts.rateHint(active[i], (int) mbps);

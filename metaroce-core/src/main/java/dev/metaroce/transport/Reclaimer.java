@@ -111,7 +111,7 @@ final class Reclaimer {
             long leftNs = limits.reclaimDeadlineNs() - contexts.heldNs(cid, nowNs);
             device.send(
                     ControlOpcode.RECLAIM,
-                    connection.peer,
+                    connection.address(0),
                     null,
                     contexts.srcCtx(cid),
                     contexts.nonce(cid),

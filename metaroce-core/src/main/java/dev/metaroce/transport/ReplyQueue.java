@@ -26,6 +26,7 @@ import java.util.Arrays;
 final class ReplyQueue {
     private static final int MAX_REPLIES = 1024;
     private static final int FIRST_REPLIES = 8;
+    private static final long[] NO_ROWS = {};
 
     private final DeviceState device;
     private final RxContexts contexts;
@@ -33,7 +34,7 @@ final class ReplyQueue {
     private final PullRequest request = new PullRequest();
 
     // A ring of rows of PullRequest, a power of two of them; none before the first reply.
-    private long[] rows = {};
+    private long[] rows = NO_ROWS;
     private int head;
     private int size;
 
@@ -105,7 +106,10 @@ final class ReplyQueue {
         }
         PacketMemory m = batch.memory();
         int route = acks.route(cid, request.path);
-        int at = batch.append(connection.peer, route, true, packetBytes(request.bytes));
+        boolean ecn = device.limits.mechanisms().ecn();
+        int at =
+                batch.append(
+                        connection.addressOf(request.path), route, ecn, packetBytes(request.bytes));
         Opcode opcode = atomic ? Opcode.ATOMIC_REPLY : Opcode.READ_DATA;
         int now = CommonHeader.toTxTime(nowNs);
         //= MR-4.6-2

@@ -33,11 +33,18 @@ final class Requester {
 
     private final DeviceState device;
     private final Counters counters;
+    private final PathWatch watch;
+    private final boolean ecn;
+    private final ReceiverShares shares;
     private int turnPackets;
 
-    Requester(DeviceState device) {
+    Requester(DeviceState device, ReceiverShares shares) {
         this.device = device;
+        this.shares = shares;
         counters = device.counters;
+        watch = new PathWatch(device);
+        //= MR-5.2-5
+        ecn = device.limits.mechanisms().ecn();
     }
 
     /**
@@ -52,7 +59,7 @@ final class Requester {
         if (lease == null || c.leaseState == LeaseState.RELEASING) {
             return 0;
         }
-        int sent = sendProbes(nowNs, lease, batch);
+        int sent = sendProbes(nowNs, c, lease, batch);
         while (sent < budget && batch.hasRoom(largestPacket(lease))) {
             int run = resendLost(nowNs, c, lease, batch, budget - sent);
             if (run == 0) {
@@ -62,6 +69,17 @@ final class Requester {
                 break;
             }
             sent += run;
+        }
+        //= MR-4.3-12
+        if (sent < budget
+                && device.isLossy()
+                && lease.probesTails()
+                && nextStream(nowNs, c, lease) == null
+                && !c.awaitsPulls) {
+            for (int i = 0; i < lease.pathCount; i++) {
+                lease.paths[i].probeTail();
+            }
+            sent += sendProbes(nowNs, c, lease, batch);
         }
         return sent;
     }
@@ -82,33 +100,46 @@ final class Requester {
         return false;
     }
 
-    private int sendProbes(long nowNs, TxLease lease, TxBatch batch) {
+    private int sendProbes(long nowNs, TransportConnection c, TxLease lease, TxBatch batch) {
         int sent = 0;
         for (int i = 0; i < lease.pathCount; i++) {
+            watch.goHome(nowNs, c, lease, i);
             TxPath path = lease.paths[i];
             if (path.probeWanted && batch.hasRoom(CommonHeader.MIN_PACKET_BYTES)) {
                 int txTime = CommonHeader.toTxTime(nowNs);
-                int bytes = CommonHeader.MIN_PACKET_BYTES;
-                int at = batch.append(lease.peer, path.state.route(), true, bytes);
-                //= MR-2.5-7, MR-2.5-8
-                CommonHeader.encode(
-                        batch.memory(),
-                        at,
-                        PacketType.PROBE.code(),
-                        Flags.ACK_REQ,
-                        lease.token,
-                        i,
-                        0,
-                        0,
-                        path.nextPsn(),
-                        txTime);
-                CommonHeader.seal(batch.memory(), at, CommonHeader.BYTES);
-                path.probeWanted = false;
-                counters.increment(CounterId.PROBES_SENT);
+                sendProbe(txTime, lease, i, path.state.route(), batch);
+                path.onProbeSent(txTime);
+                sent++;
+            }
+            if (path.homeWanted && batch.hasRoom(CommonHeader.MIN_PACKET_BYTES)) {
+                int txTime = CommonHeader.toTxTime(nowNs);
+                sendProbe(txTime, lease, i, path.state.way().home(), batch);
+                path.homeWanted = false;
+                path.state.way().onHomeAsked(txTime);
                 sent++;
             }
         }
         return sent;
+    }
+
+    private void sendProbe(int txTime, TxLease lease, int pathId, int route, TxBatch batch) {
+        int at =
+                batch.append(
+                        lease.peer(route), lease.socket(route), ecn, CommonHeader.MIN_PACKET_BYTES);
+        //= MR-2.5-7, MR-2.5-8
+        CommonHeader.encode(
+                batch.memory(),
+                at,
+                PacketType.PROBE.code(),
+                Flags.ACK_REQ,
+                lease.token,
+                pathId,
+                0,
+                0,
+                lease.paths[pathId].nextPsn(),
+                txTime);
+        CommonHeader.seal(batch.memory(), at, CommonHeader.BYTES);
+        counters.increment(CounterId.PROBES_SENT);
     }
 
     private int resendLost(
@@ -126,6 +157,9 @@ final class Requester {
                 //= MR-4.3-2
                 int psn = path.takeLost();
                 lease.pace(nowNs, path.payloadBytes(psn));
+                if (path.awaitsReply(psn)) {
+                    device.pullPace.onAsked(nowNs, path.bytes(psn));
+                }
                 boolean ask = path.lostCount() == 0 || path.resendWindow() == 1;
                 emit(nowNs, lease, i, psn, ask ? Flags.RETX | Flags.ACK_REQ : Flags.RETX, batch);
                 sent++;
@@ -142,7 +176,7 @@ final class Requester {
 
     private int sendNew(
             long nowNs, TransportConnection c, TxLease lease, TxBatch batch, int budget) {
-        Stream stream = nextStream(c, lease);
+        Stream stream = nextStream(nowNs, c, lease);
         if (stream == null) {
             return 0;
         }
@@ -166,7 +200,10 @@ final class Requester {
                 && lease.admits(nextPayload(stream, lease))) {
             int psn = cutPacket(lease, path, stream);
             boolean answered = path.awaitsReply(psn);
-            stream = nextStream(c, lease);
+            if (answered) {
+                device.pullPace.onAsked(nowNs, path.bytes(psn));
+            }
+            stream = nextStream(nowNs, c, lease);
             int bytes = path.payloadBytes(psn);
             lease.pace(nowNs, bytes);
             boolean full =
@@ -211,7 +248,7 @@ final class Requester {
     }
 
     /** The stream whose turn it is and that has a packet to send; drops those that have none. */
-    private @Nullable Stream nextStream(TransportConnection c, TxLease lease) {
+    private @Nullable Stream nextStream(long nowNs, TransportConnection c, TxLease lease) {
         boolean newMessages = c.leaseState == LeaseState.OPEN;
         if (turnPackets >= STREAM_TURN_PACKETS) {
             turnPackets = 0;
@@ -223,7 +260,7 @@ final class Requester {
                 return null;
             }
             if (stream.hasWork(newMessages, lease)) {
-                if (mayAsk(c, lease, stream)) {
+                if (mayAsk(nowNs, c, lease, stream)) {
                     return stream;
                 }
             } else if (stream.hasUnsent() && !lease.messages.hasRoom()) {
@@ -234,20 +271,38 @@ final class Requester {
     }
 
     /** True unless the next packet asks for a reply and there is no room for one now. */
-    private boolean mayAsk(TransportConnection c, TxLease lease, Stream stream) {
+    private boolean mayAsk(long nowNs, TransportConnection c, TxLease lease, Stream stream) {
         long seq = stream.sendSeq();
         int bytes = nextBytes(stream, lease);
-        if (!stream.opcode(seq).isPull() || lease.mayPull(bytes)) {
+        if (!stream.opcode(seq).isPull()) {
             return true;
+        }
+        if (lease.mayPull(bytes)) {
+            if (isInPace(nowNs, lease)) {
+                return true;
+            }
+            shares.onPullsKeptBack(nowNs);
+            if (isInPace(nowNs, lease)) {
+                return true;
+            }
         }
         if (!lease.servesPulls()) {
             c.noteLocalFault(stream, seq, WcStatus.REMOTE_INVALID_REQUEST_ERROR);
-        } else if (device.pulls.admits(bytes)) {
-            lease.pullWanted = true;
-        } else {
+        } else if (!device.pulls.admits(bytes)) {
             device.pulls.await(c);
+        } else if (!device.pullPace.isOpen(nowNs)) {
+            device.pulls.await(c);
+            device.pulls.pause();
+            device.armBy(DeviceState.PULL_TIMER, device.pullPace.opensNs(nowNs));
+        } else {
+            lease.pullWanted = true;
         }
         return false;
+    }
+
+    private boolean isInPace(long nowNs, TxLease lease) {
+        //= MR-5.8-2
+        return device.pullPace.isOpen(nowNs) && device.pullPace.hasRoom(lease);
     }
 
     private int cutPacket(TxLease lease, TxPath path, Stream stream) {
@@ -294,12 +349,10 @@ final class Requester {
 
     private void emitSkip(
             TxLease lease, int pathId, int psn, int txTime, int flags, TxBatch batch) {
+        int route = lease.route(pathId, (flags & Flags.RETX) != 0);
         int at =
                 batch.append(
-                        lease.peer,
-                        lease.states[pathId].route(),
-                        true,
-                        CommonHeader.MIN_PACKET_BYTES);
+                        lease.peer(route), lease.socket(route), ecn, CommonHeader.MIN_PACKET_BYTES);
         //= MR-4.5-4
         CommonHeader.encode(
                 batch.memory(),
@@ -339,7 +392,8 @@ final class Requester {
         boolean imm = last && opcode.carriesImmediate();
         int header = DataHeader.headerBytes(opcode, imm);
         int packetBytes = header + bytes + CommonHeader.TRAILER_BYTES;
-        int at = batch.append(lease.peer, path.state.route(), true, packetBytes);
+        int route = lease.route(pathId, (extraFlags & Flags.RETX) != 0);
+        int at = batch.append(lease.peer(route), lease.socket(route), ecn, packetBytes);
         PacketMemory m = batch.memory();
         int flags = extraFlags | (last ? Flags.LAST : 0) | (imm ? Flags.IMM : 0);
         CommonHeader.encode(

@@ -10,6 +10,7 @@ import dev.metaroce.ring.WcStatus;
 import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.wire.DataHeader;
 import dev.metaroce.wire.EarlyMessage;
+import dev.metaroce.wire.Ecn;
 import dev.metaroce.wire.Flags;
 import dev.metaroce.wire.NakCode;
 import dev.metaroce.wire.NetAddress;
@@ -47,7 +48,7 @@ final class Responder {
         pulls = new PullServer(device, contexts, acks);
     }
 
-    void onData(long nowNs, PacketMemory m, int at, int bytes, NetAddress source, boolean ce) {
+    void onData(long nowNs, PacketMemory m, int at, int bytes, NetAddress source, Ecn ecn) {
         int ctx = CommonHeader.ctx(m, at);
         int cid = CommonHeader.cid(ctx);
         int path = CommonHeader.path(m, at);
@@ -63,7 +64,7 @@ final class Responder {
         }
         //= MR-3.2-7
         switch (verdict) {
-            case ACCEPTED -> accept(nowNs, cid, path, psn, m, at, payload, ce);
+            case ACCEPTED -> accept(nowNs, cid, path, psn, m, at, payload, ecn);
             case DUPLICATE -> {
                 counters.increment(CounterId.DUPLICATES);
                 leases.heard(nowNs, cid);
@@ -156,13 +157,14 @@ final class Responder {
         }
         TransportConnection connection = contexts.connection(cid);
         //= MR-3.2-2
-        if (connection == null || !source.sameHost(connection.peer)) {
+        if (connection == null || !connection.isPeer(source)) {
             return Verdict.WRONG_SOURCE;
         }
         //= MR-2.2-4
         if (path >= contexts.paths(cid)) {
             return Verdict.OUT_OF_WINDOW;
         }
+        connection.hear(path, source);
         int ahead = psn - contexts.cumPsn(cid, path);
         if (ahead < 0) {
             //= MR-3.2-3
@@ -263,27 +265,19 @@ final class Responder {
     }
 
     private void accept(
-            long nowNs,
-            int cid,
-            int path,
-            int psn,
-            PacketMemory m,
-            int at,
-            int payload,
-            boolean ce) {
+            long nowNs, int cid, int path, int psn, PacketMemory m, int at, int payload, Ecn ecn) {
         int ahead = psn - contexts.cumPsn(cid, path);
+        boolean ce = ecn == Ecn.CE;
         boolean holeBefore = contexts.hasHole(cid, path);
         contexts.mark(cid, path, ahead);
         contexts.unset(cid, RxContexts.NAK_SENT);
         contexts.arrived(cid, path, CommonHeader.txTime(m, at), CommonHeader.toTxTime(nowNs), ce);
         leases.onAccepted(nowNs, cid);
+        device.noteEcn(nowNs, contexts.connection(cid), ecn);
         counters.increment(CounterId.DATA_ACCEPTED);
         counters.add(CounterId.PAYLOAD_BYTES, payload);
         if (ahead > 0) {
             counters.increment(CounterId.OUT_OF_ORDER);
-        }
-        if (ce) {
-            counters.increment(CounterId.CE_PACKETS);
         }
         Stream s = stream;
         boolean late = s != null && countMessage(cid, s, m, at, payload);
@@ -439,13 +433,12 @@ final class Responder {
             return;
         }
         TransportConnection connection = contexts.connection(cid);
-        if (connection == null
-                || !source.sameHost(connection.peer)
-                || path >= contexts.paths(cid)) {
+        if (connection == null || !connection.isPeer(source) || path >= contexts.paths(cid)) {
             counters.increment(CounterId.WRONG_SOURCE);
             return;
         }
         leases.heard(nowNs, cid);
+        connection.hear(path, source);
         contexts.arrived(
                 cid, path, CommonHeader.txTime(m, at), CommonHeader.toTxTime(nowNs), false);
         contexts.notePathProbe(cid, path);

@@ -63,10 +63,16 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
     /** Where the peer is; the table of connections has to know of changes. */
     NetAddress peer;
 
+    /** The ways to the peer when there are several planes, else null. */
+    @Nullable PeerPlanes planes;
+
     ConnectionIndex.@Nullable Entry peerEntry;
     ConnectionIndex.@Nullable Entry endpointEntry;
     long peerEndpointId;
     int peerIncarnation;
+
+    /** A packet of the peer came without ECN, and that was told. */
+    boolean lacksEcn;
 
     /** When the peer last asked for a context. */
     long peerHeardNs;
@@ -125,6 +131,9 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
 
     /** The newest request of the peer whose message was executed; 0 for none. */
     long rxEarlyNonce;
+
+    /** Of how many addresses the answer to that request may tell. */
+    int rxAddressRoom;
 
     /** How often that request was repeated: its answers may be lost. */
     int rxRepeats;
@@ -190,6 +199,42 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
 
     public NetAddress peer() {
         return peer;
+    }
+
+    /** True when the peer has this address. */
+    boolean isPeer(NetAddress source) {
+        PeerPlanes several = planes;
+        return source.sameHost(peer) || (several != null && several.has(source));
+    }
+
+    /** The peer was heard from one of its addresses. */
+    void hear(NetAddress source) {
+        PeerPlanes several = planes;
+        if (several != null) {
+            several.hear(source);
+        }
+    }
+
+    /** A packet of a path of the peer's lease came. */
+    void hear(int path, NetAddress source) {
+        PeerPlanes several = planes;
+        if (several != null) {
+            //= MR-3.10-6
+            several.hear(path, source);
+        }
+    }
+
+    /** Where a message of our own goes that was sent in vain so often. */
+    NetAddress address(int failures) {
+        PeerPlanes several = planes;
+        //= MR-3.10-7
+        return several == null ? peer : several.address(failures);
+    }
+
+    /** Where to answer what came on a path of the peer's lease. */
+    NetAddress addressOf(int path) {
+        PeerPlanes several = planes;
+        return several == null ? peer : several.of(path);
     }
 
     public byte[] peerPrivateData() {

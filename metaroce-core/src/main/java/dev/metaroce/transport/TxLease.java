@@ -4,8 +4,11 @@ import dev.metaroce.congestion.Pacer;
 import dev.metaroce.path.PathSelector;
 import dev.metaroce.path.PathState;
 import dev.metaroce.wire.AckHeader;
+import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.wire.ControlMessage;
 import dev.metaroce.wire.NetAddress;
+
+import org.jspecify.annotations.Nullable;
 
 /**
  * The initiator's side of a lease while it is open: token, paths, and what the target allows. Taken
@@ -34,18 +37,32 @@ final class TxLease {
      */
     private static final int LONG_LOSSES_MIN = 64;
 
+    private final Mechanisms mechanisms;
+    private final int routes;
     final TxPath[] paths;
     final PathState[] states;
     final PathSelector selector;
     final Pacer pacer = new Pacer(PACER_BURST_BYTES);
     final OpenMessages messages = new OpenMessages();
     NetAddress peer;
+
+    /** The planes over which the paths are spread; null for one. */
+    private @Nullable PeerPlanes planes;
+
     int cid;
     int epoch;
     int token;
     int pathCount;
     boolean selective;
     int mtu;
+
+    /** Bits of a SACK that are looked at; 0: none, so that one hole at a time is found. */
+    final int sackBits;
+
+    /** PSNs of a path from the oldest unacknowledged one on that may be in use. */
+    final int psnSpan;
+
+    private int turnOfRoutes;
 
     /** Counts the leases of its connection. */
     int number;
@@ -72,16 +89,28 @@ final class TxLease {
     /** A READ or atomic waits until others are answered. */
     boolean pullWanted;
 
+    /** When the newest packet that is known to have arrived, on any path, was sent. */
+    private int newestArrival;
+
+    private boolean anyArrived;
+
+    /** When silent paths are looked for the next time. */
+    long lookNs;
+
     /**
-     * @param limits for the paths, the mechanisms, and what this endpoint can receive, and
-     *     supposedly send
+     * @param limits whose inbound rate is, supposedly, also what this endpoint can send
      */
     TxLease(DeviceLimits limits, NetAddress nobody, PullBudget pulls) {
-        int maxPaths = limits.maxPaths();
         peer = nobody;
         this.pulls = pulls;
         ownRateBitsPerSecond = limits.inboundRateBitsPerSecond();
-        selector = limits.mechanisms().paths().create(maxPaths);
+        mechanisms = limits.mechanisms();
+        selector = mechanisms.paths().create(limits.maxPaths());
+        routes = limits.routes();
+        sackBits = mechanisms.sackBits();
+        //= MR-4.3-9
+        psnSpan = sackBits == 0 ? TxPath.WINDOW : sackBits;
+        int maxPaths = limits.maxPaths();
         paths = new TxPath[maxPaths];
         states = new PathState[maxPaths];
         for (int i = 0; i < maxPaths; i++) {
@@ -108,6 +137,7 @@ final class TxLease {
         // The REQUEST that was granted is the first proof of what the way carries.
         longestArrivedBytes = ControlMessage.REQUEST_BYTES;
         longLosses = 0;
+        anyArrived = false;
     }
 
     /**
@@ -125,9 +155,55 @@ final class TxLease {
         int window = Math.max(fewest, INITIAL_WINDOW_PACKETS / pathCount);
         for (int i = 0; i < pathCount; i++) {
             states[i].congestion().onLine(ownRateBitsPerSecond, mtu, pathCount);
-            states[i].reset(i + 1, window);
+            states[i].reset(firstRoute(i), window);
             paths[i].reset(initialPsn);
         }
+    }
+
+    // Planes. Routes are numbered so that neighbours are on different planes.
+
+    void spread(@Nullable PeerPlanes over) {
+        planes = over;
+    }
+
+    int planes() {
+        PeerPlanes several = planes;
+        return several == null ? 1 : several.count();
+    }
+
+    private int firstRoute(int path) {
+        PeerPlanes several = planes;
+        if (several == null) {
+            return path + 1;
+        }
+        //= MR-3.10-4
+        int plane = (several.lastHeard() + path) % several.count();
+        return 1 + plane + path / several.count() * several.count();
+    }
+
+    /** Where packets of a route go. */
+    NetAddress peer(int route) {
+        PeerPlanes several = planes;
+        return several == null ? peer : several.at((route - 1) % several.count());
+    }
+
+    /** The sending socket of a route, among those of its plane. */
+    int socket(int route) {
+        return 1 + (route - 1) / planes();
+    }
+
+    /** A path left a route that did not answer. */
+    void onLeft(int route) {
+        PeerPlanes several = planes;
+        if (several != null) {
+            several.leave((route - 1) % several.count());
+        }
+    }
+
+    /** True when it is known that the peer is at the other end of a route. */
+    boolean isProved(int route) {
+        PeerPlanes several = planes;
+        return several == null || several.isProved((route - 1) % several.count());
     }
 
     /** The message in the REQUEST was executed: it took the first PSN of path 0. */
@@ -135,6 +211,16 @@ final class TxLease {
         //= MR-3.7-10
         paths[0].reset(initialPsn + 1);
         poolLoad = load;
+    }
+
+    /** The route of the next packet of a path. */
+    int route(int pathId, boolean again) {
+        if (selective && mechanisms.sequence() == SequenceSpace.LEASE) {
+            turnOfRoutes = (turnOfRoutes + 1) % paths.length;
+            return 1 + (states[pathId].route() - 1 + turnOfRoutes) % routes;
+        }
+        boolean elsewhere = again && mechanisms.resend() == ResendRoute.OTHER_PATH;
+        return states[elsewhere ? (pathId + 1) % pathCount : pathId].route();
     }
 
     /** What the target allows now, from GRANT or ACK. */
@@ -175,15 +261,31 @@ final class TxLease {
         return rateBitsPerSecond;
     }
 
+    /** A packet that was sent then arrived. */
+    void noteArrival(int txTime) {
+        if (!anyArrived || txTime - newestArrival > 0) {
+            newestArrival = txTime;
+            anyArrived = true;
+        }
+    }
+
+    /** True when a packet that was sent at least so much later is known to have arrived. */
+    boolean hasArrivedSince(int txTime, long laterNs, long delayNs) {
+        long newerNs = (newestArrival - txTime) * (long) CommonHeader.TX_TIME_UNIT_NS;
+        return anyArrived && newerNs - delayNs >= laterNs;
+    }
+
     /** For reports. */
     SendingState sending() {
         long window = 0;
         long inFlight = 0;
+        int bad = 0;
         for (int i = 0; i < pathCount; i++) {
             window += states[i].congestion().windowPackets();
             inFlight += states[i].inFlight();
+            bad += states[i].way().isSuspect() || states[i].way().isAway() ? 1 : 0;
         }
-        return new SendingState(window * mtu, inFlight * mtu, rateBitsPerSecond);
+        return new SendingState(window * mtu, inFlight * mtu, rateBitsPerSecond, pathCount, bad);
     }
 
     /** True when the target allows one more packet; one may always be on the way. */
@@ -209,7 +311,13 @@ final class TxLease {
     /** True when the hint keeps back whatever follows a packet of so many bytes. */
     boolean isHeldBack(long nowNs, int bytes) {
         return rateBitsPerSecond != Long.MAX_VALUE
+                && !isOwnLineSlower()
                 && (pacer.nextSendNs(nowNs) - nowNs > 0 || isFullWith(bytes));
+    }
+
+    /** More than the own line carries does not help. */
+    private boolean isOwnLineSlower() {
+        return ownRateBitsPerSecond > 0 && rateBitsPerSecond >= ownRateBitsPerSecond;
     }
 
     void onSent(int bytes) {
@@ -227,6 +335,11 @@ final class TxLease {
         inFlightBytes -= costBytes(bytes);
     }
 
+    /** True when the answer to a probe is worth more than what it costs: no reply can tell. */
+    boolean probesTails() {
+        return selective && unanswered == 0;
+    }
+
     // READ and atomics
 
     /** False when the target serves no READ and no atomics. */
@@ -240,16 +353,30 @@ final class TxLease {
         return unanswered < maxReads && pulls.admits(bytes);
     }
 
+    /** What replies that are waited for take, with overhead. */
+    long unansweredBytes() {
+        return unansweredBytes;
+    }
+
+    /** The shortest round trip so far, the guess of the REQUEST included; 0 for none. */
+    long minRttNs() {
+        return minRttNs;
+    }
+
     /** A reply is asked for. */
     void onPull(int bytes) {
-        unanswered++;
+        if (unanswered++ == 0) {
+            pulls.enter();
+        }
         unansweredBytes += costBytes(bytes);
         pulls.ask(bytes);
     }
 
     /** A reply came, or nobody waits for it any more. */
     void onAnswered(int bytes) {
-        unanswered--;
+        if (--unanswered == 0) {
+            pulls.leave();
+        }
         unansweredBytes -= costBytes(bytes);
         pulls.giveBack(costBytes(bytes));
     }
@@ -257,6 +384,9 @@ final class TxLease {
     /** The lease is gone, and the replies with it. */
     void dropPulls() {
         pulls.giveBack(unansweredBytes);
+        if (unanswered > 0) {
+            pulls.leave();
+        }
         unanswered = 0;
         unansweredBytes = 0;
     }

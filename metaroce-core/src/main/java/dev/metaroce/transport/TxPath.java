@@ -6,8 +6,6 @@ import dev.metaroce.wire.CommonHeader;
 
 import org.jspecify.annotations.Nullable;
 
-import java.util.Arrays;
-
 /**
  * The sending end of a path: a sequence of PSNs and, for each one unacknowledged, which part of
  * which work request it carries, so that the packet can be made again at any time. The bytes
@@ -18,9 +16,6 @@ import java.util.Arrays;
  */
 final class TxPath {
     static final int WINDOW = PathState.MAX_WINDOW_PACKETS;
-
-    /** Packets that a new path can have unacknowledged without growing. */
-    private static final int FIRST_SLOTS = 8;
 
     /** Acknowledged, or never used. */
     static final byte ACKED = 0;
@@ -40,23 +35,9 @@ final class TxPath {
 
     final PathState state;
     private final TxLease lease;
-    // By PSN modulo their length, a power of two.
-    private @Nullable Stream[] stream = new Stream[FIRST_SLOTS];
-    private long[] seq = new long[FIRST_SLOTS];
-    private long[] offset = new long[FIRST_SLOTS];
-    private int[] bytes = new int[FIRST_SLOTS];
-    private int[] msn = new int[FIRST_SLOTS];
-    private short[] slot = new short[FIRST_SLOTS];
-    private int[] packetBytes = new int[FIRST_SLOTS];
-    private int[] sentOrder = new int[FIRST_SLOTS];
-    private int[] sentTime = new int[FIRST_SLOTS];
-    private boolean[] resent = new boolean[FIRST_SLOTS];
-    private byte[] pull = new byte[FIRST_SLOTS];
-    private byte[] status = new byte[FIRST_SLOTS];
+    private final TxSlots slots = new TxSlots();
     private final long[] lost = new long[WindowBitmap.WORDS];
-
-    /** Length of the arrays, less one. */
-    private int mask = FIRST_SLOTS - 1;
+    private final ReorderGuard guard = new ReorderGuard();
 
     private int lostCount;
     private int deferredCount;
@@ -73,12 +54,20 @@ final class TxPath {
 
     private int nextPsn;
     private int order;
-    private int deliveredOrder;
-    private int guardPackets;
-    private int quietPackets;
     private int cePackets;
 
+    /** What is in flight does not count for the limits of the lease. */
+    private boolean uncounted;
+
     boolean probeWanted;
+    private boolean probed;
+    private int probeTime;
+
+    /** Number of the sending that was to follow the last probe. */
+    private int probedOrder;
+
+    /** The first route of a path that is away is to be asked. */
+    boolean homeWanted;
 
     TxPath(TxLease lease, PathState state) {
         this.lease = lease;
@@ -86,8 +75,7 @@ final class TxPath {
     }
 
     void reset(int initialPsn) {
-        Arrays.fill(stream, null);
-        Arrays.fill(status, ACKED);
+        slots.clear();
         WindowBitmap.clear(lost, 0);
         lostCount = 0;
         deferredCount = 0;
@@ -96,11 +84,13 @@ final class TxPath {
         nextPsn = initialPsn;
         unaPaused = false;
         order = 1;
-        deliveredOrder = 0;
-        guardPackets = 0;
-        quietPackets = 0;
+        guard.reset();
         cePackets = 0;
+        uncounted = false;
         probeWanted = false;
+        homeWanted = false;
+        probed = false;
+        probedOrder = 0;
     }
 
     /** Oldest unacknowledged PSN. */
@@ -118,7 +108,7 @@ final class TxPath {
 
     /** True when another PSN fits the SACK window. */
     boolean hasPsn() {
-        return nextPsn - una < WINDOW;
+        return nextPsn - una < lease.psnSpan;
     }
 
     int lostCount() {
@@ -142,88 +132,87 @@ final class TxPath {
             int messageNumber,
             int messageSlot,
             boolean asks) {
-        if (nextPsn - una > mask) {
+        if (nextPsn - una > slots.mask()) {
             grow();
         }
-        int at = nextPsn & mask;
-        stream[at] = owner;
-        seq[at] = workSeq;
-        offset[at] = from;
-        bytes[at] = partBytes;
-        pull[at] = asks ? ASKED : 0;
-        msn[at] = messageNumber;
-        slot[at] = (short) messageSlot;
-        resent[at] = false;
-        status[at] = ACKED;
+        int at = slots.at(nextPsn);
+        slots.stream[at] = owner;
+        slots.seq[at] = workSeq;
+        slots.offset[at] = from;
+        slots.bytes[at] = partBytes;
+        slots.pull[at] = asks ? ASKED : 0;
+        slots.msn[at] = messageNumber;
+        slots.slot[at] = (short) messageSlot;
+        slots.resent[at] = false;
+        slots.status[at] = ACKED;
         if (asks) {
             lease.onPull(partBytes);
         }
         return nextPsn++;
     }
 
-    /** Twice the slots. Whichever half a packet's slot is in from now on, it finds itself there. */
     private void grow() {
-        int slots = mask + 1;
-        stream = twice(stream, new Stream[2 * slots], slots);
-        seq = twice(seq, new long[2 * slots], slots);
-        offset = twice(offset, new long[2 * slots], slots);
-        bytes = twice(bytes, new int[2 * slots], slots);
-        msn = twice(msn, new int[2 * slots], slots);
-        slot = twice(slot, new short[2 * slots], slots);
-        packetBytes = twice(packetBytes, new int[2 * slots], slots);
-        sentOrder = twice(sentOrder, new int[2 * slots], slots);
-        sentTime = twice(sentTime, new int[2 * slots], slots);
-        resent = twice(resent, new boolean[2 * slots], slots);
-        pull = twice(pull, new byte[2 * slots], slots);
-        byte[] before = status;
-        status = new byte[2 * slots];
-        mask = status.length - 1;
+        slots.grow();
         WindowBitmap.clear(lost, 0);
         for (int psn = una; psn != nextPsn; psn++) {
-            int at = psn & mask;
-            status[at] = before[psn & (slots - 1)];
-            if (status[at] == LOST) {
+            int at = slots.at(psn);
+            if (slots.status[at] == LOST) {
                 WindowBitmap.set(lost, 0, at);
             }
         }
-    }
-
-    private static <T> T twice(T from, T to, int slots) {
-        System.arraycopy(from, 0, to, 0, slots);
-        System.arraycopy(from, 0, to, slots, slots);
-        return to;
+        for (int psn = nextPsn; psn - una <= slots.mask(); psn++) {
+            slots.status[slots.at(psn)] = ACKED;
+        }
     }
 
     /** The packet goes out now, {@code wholeBytes} long with headers and checksum. */
     void onSent(int psn, int wholeBytes, int txTime, long nowNs) {
-        int at = psn & mask;
-        packetBytes[at] = wholeBytes;
-        sentOrder[at] = order++;
-        sentTime[at] = txTime;
-        status[at] = IN_FLIGHT;
+        int at = slots.at(psn);
+        slots.packetBytes[at] = wholeBytes;
+        slots.sentOrder[at] = order++;
+        slots.sentTime[at] = txTime;
+        slots.status[at] = IN_FLIGHT;
         //= MR-4.5-12
-        if (psn == una && (unaPaused || !resent[at])) {
+        if (psn == una && (unaPaused || !slots.resent[at])) {
             unaSinceNs = nowNs;
             unaPaused = false;
         }
         state.onSent(nowNs);
-        if (pull[at] == ASK_ARRIVED) {
+        if (slots.pull[at] == ASK_ARRIVED) {
             waitingCount++;
-        } else {
+        } else if (!uncounted) {
             lease.onSent(payload(at));
         }
     }
 
     private int payload(int at) {
-        return pull[at] == 0 ? bytes[at] : 0;
+        return slots.pull[at] == 0 ? slots.bytes[at] : 0;
     }
 
     private void leaveNetwork(int at) {
         state.onGone();
-        if (pull[at] == ASK_ARRIVED) {
+        if (slots.pull[at] == ASK_ARRIVED) {
             waitingCount--;
-        } else {
+        } else if (!uncounted) {
             lease.onGone(payload(at));
+        }
+    }
+
+    /** Whether what is in flight counts for the limits of the lease. */
+    void count(boolean counts) {
+        if (counts != uncounted) {
+            return;
+        }
+        uncounted = !counts;
+        for (int psn = una; psn != nextPsn; psn++) {
+            int at = slots.at(psn);
+            if (slots.status[at] == IN_FLIGHT && slots.pull[at] != ASK_ARRIVED) {
+                if (counts) {
+                    lease.onSent(payload(at));
+                } else {
+                    lease.onGone(payload(at));
+                }
+            }
         }
     }
 
@@ -238,17 +227,17 @@ final class TxPath {
 
     /** Takes the oldest lost packet out of the lost ones to be sent again; there must be one. */
     int takeLost() {
-        int bit = WindowBitmap.nextSet(lost, 0, una & mask);
+        int bit = WindowBitmap.nextSet(lost, 0, slots.at(una));
         if (bit < 0) {
             bit = WindowBitmap.nextSet(lost, 0, 0);
         }
         clearLost(bit);
-        resent[bit] = true;
-        return una + ((bit - una) & mask);
+        slots.resent[bit] = true;
+        return una + ((bit - una) & slots.mask());
     }
 
     private void toLost(int at) {
-        status[at] = LOST;
+        slots.status[at] = LOST;
         WindowBitmap.set(lost, 0, at);
         lostCount++;
     }
@@ -260,59 +249,59 @@ final class TxPath {
 
     /** Null when the packet became a SKIP. */
     @Nullable Stream stream(int psn) {
-        return stream[psn & mask];
+        return slots.stream[slots.at(psn)];
     }
 
     long seq(int psn) {
-        return seq[psn & mask];
+        return slots.seq[slots.at(psn)];
     }
 
     /** Where the payload starts in its work request. */
     long offset(int psn) {
-        return offset[psn & mask];
+        return slots.offset[slots.at(psn)];
     }
 
     int msn(int psn) {
-        return msn[psn & mask];
+        return slots.msn[slots.at(psn)];
     }
 
     int slot(int psn) {
-        return slot[psn & mask] & 0xFFFF;
+        return slots.slot[slots.at(psn)] & 0xFFFF;
     }
 
     /** Bytes of the message that the packet carries, or asks for. */
     int bytes(int psn) {
-        return bytes[psn & mask];
+        return slots.bytes[slots.at(psn)];
     }
 
     /** Bytes that the packet carries. */
     int payloadBytes(int psn) {
-        return payload(psn & mask);
+        return payload(slots.at(psn));
     }
 
     /** True when only a reply acknowledges the packet; a flushed request wants none any more. */
     boolean awaitsReply(int psn) {
-        int at = psn & mask;
-        Stream asking = stream[at];
-        return pull[at] != 0 && asking != null && !asking.inError();
+        int at = slots.at(psn);
+        Stream asking = slots.stream[at];
+        return slots.pull[at] != 0 && asking != null && !asking.inError();
     }
 
     /** True when a packet that waits for its reply is known to have arrived. */
     boolean hasArrived(int psn) {
-        return pull[psn & mask] == ASK_ARRIVED;
+        return slots.pull[slots.at(psn)] == ASK_ARRIVED;
     }
 
     /** Bytes of the whole packet when it was sent last; a SKIP is shorter than what it replaces. */
     int packetBytes(int psn) {
-        return packetBytes[psn & mask];
+        return slots.packetBytes[slots.at(psn)];
     }
 
     byte status(int psn) {
-        return status[psn & mask];
+        return slots.status[slots.at(psn)];
     }
 
     boolean isOutstanding(int psn) {
-        return psn - una >= 0 && psn - nextPsn < 0 && status[psn & mask] != ACKED;
+        return psn - una >= 0 && psn - nextPsn < 0 && slots.status[slots.at(psn)] != ACKED;
     }
 
     /**
@@ -320,20 +309,20 @@ final class TxPath {
      * Moves nothing but its own state.
      */
     boolean acknowledge(int psn, int echoTime) {
-        int at = psn & mask;
-        byte before = status[at];
+        int at = slots.at(psn);
+        byte before = slots.status[at];
         if (before == ACKED) {
             return false;
         }
-        status[at] = ACKED;
-        if (pull[at] != 0) {
-            lease.onAnswered(bytes[at]);
+        slots.status[at] = ACKED;
+        if (slots.pull[at] != 0) {
+            lease.onAnswered(slots.bytes[at]);
         }
         switch (before) {
             case IN_FLIGHT -> {
                 leaveNetwork(at);
-                if (pull[at] == 0 && isLatestCopy(at, echoTime)) {
-                    noteDelivered(sentOrder[at]);
+                if (slots.pull[at] == 0 && isLatestCopy(at, echoTime)) {
+                    guard.onDelivered(slots.sentOrder[at], slots.sentTime[at]);
                 }
             }
             case LOST -> clearLost(at);
@@ -344,45 +333,45 @@ final class TxPath {
 
     /** A request that waits for its reply is known to have arrived. */
     void reach(int psn, int echoTime) {
-        int at = psn & mask;
-        if (status[at] == IN_FLIGHT) {
-            lease.onGone(payload(at));
+        int at = slots.at(psn);
+        if (slots.status[at] == IN_FLIGHT) {
+            if (!uncounted) {
+                lease.onGone(payload(at));
+            }
             waitingCount++;
             if (isLatestCopy(at, echoTime)) {
-                noteDelivered(sentOrder[at]);
+                guard.onDelivered(slots.sentOrder[at], slots.sentTime[at]);
             }
         }
-        pull[at] = ASK_ARRIVED;
+        slots.pull[at] = ASK_ARRIVED;
     }
 
     /** The echo speaks of the packet as it was sent last. */
     private boolean isLatestCopy(int at, int echoTime) {
         //= MR-4.3-7
-        return !resent[at] || echoTime == sentTime[at];
+        return !slots.resent[at] || echoTime == slots.sentTime[at];
     }
 
     /** True when a reply to this packet may tell that others are missing. */
     boolean tellsOfOthers(int psn, int echoTime) {
-        int at = psn & mask;
-        return psn == una ? resent[at] && echoTime == sentTime[at] : isLatestCopy(at, echoTime);
+        int at = slots.at(psn);
+        return psn == una
+                ? slots.resent[at] && echoTime == slots.sentTime[at]
+                : isLatestCopy(at, echoTime);
     }
 
     /** True when the first copy arrived although the packet was sent again: it was not lost. */
     boolean isSpurious(int psn, int echoTime) {
-        int at = psn & mask;
-        return status[at] == IN_FLIGHT && resent[at] && echoTime - sentTime[at] < 0;
-    }
-
-    private void noteDelivered(int sent) {
-        if (sent - deliveredOrder > 0) {
-            deliveredOrder = sent;
-        }
+        int at = slots.at(psn);
+        return slots.status[at] == IN_FLIGHT
+                && slots.resent[at]
+                && echoTime - slots.sentTime[at] < 0;
     }
 
     /** Passes everything that is acknowledged. */
     void advance(long nowNs) {
         int before = una;
-        while (una != nextPsn && status[una & mask] == ACKED) {
+        while (una != nextPsn && slots.status[slots.at(una)] == ACKED) {
             una++;
         }
         if (una != before) {
@@ -392,8 +381,11 @@ final class TxPath {
 
     /** A READ that waits behind a request without a receive is not stuck. */
     void excuse(Stream waiting, long behindSeq, long nowNs) {
-        int at = una & mask;
-        if (!isAllAcked() && stream[at] == waiting && pull[at] != 0 && seq[at] > behindSeq) {
+        int at = slots.at(una);
+        if (!isAllAcked()
+                && slots.stream[at] == waiting
+                && slots.pull[at] != 0
+                && slots.seq[at] > behindSeq) {
             unaSinceNs = nowNs;
             unaPaused = false;
         }
@@ -419,34 +411,61 @@ final class TxPath {
 
     // Loss
 
-    /** The path delivered out of order: judge loss more patiently for a while. */
-    void onSpurious() {
-        //= MR-4.3-6
-        guardPackets = 3;
-        quietPackets = 0;
+    /** The path delivered a packet late: judge loss more patiently for a while. */
+    void onSpurious(int psn) {
+        guard.onSpurious(slots.sentOrder[slots.at(psn)], order);
     }
 
     void onDelivered(int packets) {
-        quietPackets += packets;
-        if (guardPackets > 0 && quietPackets > 4096) {
-            guardPackets = 0;
-        }
+        guard.onAcknowledged(packets);
     }
 
     /** When the oldest unacknowledged packet was sent last; now, when it is not in flight. */
     long waitingSinceNs(long nowNs) {
-        int at = una & mask;
-        if (isAllAcked() || status[at] != IN_FLIGHT) {
+        int at = slots.at(una);
+        if (isAllAcked() || slots.status[at] != IN_FLIGHT) {
             return nowNs;
         }
-        int age = CommonHeader.toTxTime(nowNs) - sentTime[at];
+        int age = CommonHeader.toTxTime(nowNs) - slots.sentTime[at];
         return nowNs - Math.max(0, age) * (long) CommonHeader.TX_TIME_UNIT_NS;
+    }
+
+    /** True when the oldest packet is on the way, and is not known to have arrived. */
+    boolean isWaiting() {
+        int at = slots.at(una);
+        return una != nextPsn && slots.status[at] == IN_FLIGHT && slots.pull[at] != ASK_ARRIVED;
+    }
+
+    /** When the oldest packet was sent last. */
+    int unaSentTime() {
+        return slots.sentTime[slots.at(una)];
     }
 
     /** True for a packet in flight when something that was sent later is known to have arrived. */
     boolean isOvertaken(int psn) {
-        int at = psn & mask;
-        return status[at] == IN_FLIGHT && pull[at] != ASK_ARRIVED && isBefore(at, deliveredOrder);
+        int at = slots.at(psn);
+        return slots.status[at] == IN_FLIGHT
+                && slots.pull[at] != ASK_ARRIVED
+                && guard.isOvertaken(slots.sentOrder[at], slots.sentTime[at], state.rtt().srttNs());
+    }
+
+    /**
+     * True for a packet in flight that was sent before something that is known to have arrived and
+     * carried this TxTime.
+     */
+    boolean isOlderThan(int psn, int echoTime) {
+        int at = slots.at(psn);
+        return slots.status[at] == IN_FLIGHT
+                && slots.pull[at] != ASK_ARRIVED
+                && isBefore(at, echoTime);
+    }
+
+    private boolean isBefore(int at, int echoTime) {
+        int age = echoTime - slots.sentTime[at];
+        int patience = guard.patience(state.rtt().srttNs());
+        // A probe may go in the same unit of time as what it follows.
+        boolean followed = probed && echoTime == probeTime && slots.sentOrder[at] - probedOrder < 0;
+        return age > patience || (followed && age == patience);
     }
 
     /**
@@ -454,38 +473,39 @@ final class TxPath {
      * for before it and had to be executed before it.
      */
     boolean isUnanswered(int psn, int replied) {
-        int at = psn & mask;
-        int by = replied & mask;
+        int at = slots.at(psn);
+        int by = slots.at(replied);
         // What is answered now may have given later requests of its stream their turn.
         //= MR-4.6-6
         return isAskedInTurn(at)
-                && isBefore(at, sentOrder[by])
-                && (stream[at] != stream[by] || msn[at] - msn[by] <= 0);
+                && guard.isOvertakenBy(
+                        slots.sentOrder[by],
+                        slots.sentTime[by],
+                        slots.sentOrder[at],
+                        slots.sentTime[at],
+                        state.rtt().srttNs())
+                && (slots.stream[at] != slots.stream[by] || slots.msn[at] - slots.msn[by] <= 0);
     }
 
     /** True when the answer to a probe of that time tells that the reply to a packet is lost. */
     boolean isUnansweredAt(int psn, int echoTime) {
-        int at = psn & mask;
-        return isAskedInTurn(at) && sentTime[at] - echoTime < 0;
-    }
-
-    private boolean isBefore(int at, int highest) {
-        return sentOrder[at] - (highest - guardPackets) < 0;
+        int at = slots.at(psn);
+        return isAskedInTurn(at) && isBefore(at, echoTime);
     }
 
     /** In flight, waits for a reply, and the target has all earlier messages of its stream. */
     private boolean isAskedInTurn(int at) {
-        Stream asking = stream[at];
-        return status[at] == IN_FLIGHT
-                && pull[at] != 0
+        Stream asking = slots.stream[at];
+        return slots.status[at] == IN_FLIGHT
+                && slots.pull[at] != 0
                 && asking != null
-                && asking.sent.ahead(msn[at]) <= 0;
+                && asking.sent.ahead(slots.msn[at]) <= 0;
     }
 
     /** A packet in flight will not arrive. */
     void markLost(int psn) {
-        int at = psn & mask;
-        if (status[at] == IN_FLIGHT) {
+        int at = slots.at(psn);
+        if (slots.status[at] == IN_FLIGHT) {
             leaveNetwork(at);
             toLost(at);
         }
@@ -494,7 +514,7 @@ final class TxPath {
     /** The oldest packet, when its reply is overdue, is sent again: it asks better than a probe. */
     void askAgain() {
         //= MR-4.6-17
-        if (una != nextPsn && isAskedInTurn(una & mask)) {
+        if (una != nextPsn && isAskedInTurn(slots.at(una))) {
             markLost(una);
         }
     }
@@ -503,7 +523,7 @@ final class TxPath {
     int markLostFrom(int from) {
         int count = 0;
         for (int psn = from; psn != nextPsn; psn++) {
-            if (status[psn & mask] == IN_FLIGHT) {
+            if (slots.status[slots.at(psn)] == IN_FLIGHT) {
                 markLost(psn);
                 count++;
             }
@@ -513,18 +533,18 @@ final class TxPath {
 
     /** The target had no receive for it: leave it alone until {@code untilNs}. */
     void defer(int psn, long nowNs, long untilNs) {
-        int at = psn & mask;
+        int at = slots.at(psn);
         if (psn == una) {
             unaSinceNs = nowNs;
         }
-        if (status[at] == IN_FLIGHT) {
+        if (slots.status[at] == IN_FLIGHT) {
             leaveNetwork(at);
-        } else if (status[at] == LOST) {
+        } else if (slots.status[at] == LOST) {
             clearLost(at);
         } else {
             return;
         }
-        status[at] = DEFERRED;
+        slots.status[at] = DEFERRED;
         if (deferredCount == 0 || untilNs - deferredUntilNs < 0) {
             deferredUntilNs = untilNs;
         }
@@ -542,12 +562,12 @@ final class TxPath {
 
     /** True when the oldest packet waits, or has just waited, for a receive of the target. */
     boolean isPaused() {
-        return una != nextPsn && (unaPaused || status[una & mask] == DEFERRED);
+        return una != nextPsn && (unaPaused || slots.status[slots.at(una)] == DEFERRED);
     }
 
     /** True for the one packet that asks whether the target has a receive now. */
     boolean isAsking(int psn) {
-        Stream from = stream[psn & mask];
+        Stream from = slots.stream[slots.at(psn)];
         return from != null
                 && from.notReadyCount > 0
                 && from.notReadyPath == this
@@ -562,8 +582,8 @@ final class TxPath {
     /** The stream found a receive: all that it has set aside is to be sent again. */
     void resumeAll(Stream resumed) {
         for (int psn = una; psn != nextPsn && deferredCount > 0; psn++) {
-            int at = psn & mask;
-            if (status[at] == DEFERRED && stream[at] == resumed) {
+            int at = slots.at(psn);
+            if (slots.status[at] == DEFERRED && slots.stream[at] == resumed) {
                 deferredToLost(psn);
             }
         }
@@ -573,8 +593,8 @@ final class TxPath {
     void resumeDeferred(long nowNs) {
         long leftNs = Long.MAX_VALUE / 2;
         for (int psn = una; psn != nextPsn && deferredCount > 0; psn++) {
-            Stream from = stream[psn & mask];
-            if (from == null || status[psn & mask] != DEFERRED || !isAsking(psn)) {
+            Stream from = slots.stream[slots.at(psn)];
+            if (from == null || slots.status[slots.at(psn)] != DEFERRED || !isAsking(psn)) {
                 continue;
             }
             long pauseNs = from.pausedUntilNs - nowNs;
@@ -590,24 +610,26 @@ final class TxPath {
     private void deferredToLost(int psn) {
         unaPaused |= psn == una;
         deferredCount--;
-        toLost(psn & mask);
+        toLost(slots.at(psn));
     }
 
     /** Packets of a stream, from one request on, turn into SKIPs that are sent at once. */
     void abandon(Stream failed, long fromSeq) {
         for (int psn = una; psn != nextPsn; psn++) {
-            int at = psn & mask;
-            if (stream[at] == failed && seq[at] >= fromSeq && status[at] != ACKED) {
-                stream[at] = null;
-                if (status[at] == IN_FLIGHT) {
+            int at = slots.at(psn);
+            if (slots.stream[at] == failed
+                    && slots.seq[at] >= fromSeq
+                    && slots.status[at] != ACKED) {
+                slots.stream[at] = null;
+                if (slots.status[at] == IN_FLIGHT) {
                     markLost(psn);
-                } else if (status[at] == DEFERRED) {
+                } else if (slots.status[at] == DEFERRED) {
                     deferredToLost(psn);
                 }
-                if (pull[at] != 0) {
-                    pull[at] = 0;
-                    lease.onAnswered(bytes[at]);
-                    bytes[at] = 0;
+                if (slots.pull[at] != 0) {
+                    slots.pull[at] = 0;
+                    lease.onAnswered(slots.bytes[at]);
+                    slots.bytes[at] = 0;
                 }
             }
         }
@@ -615,26 +637,31 @@ final class TxPath {
 
     // Probes
 
+    void onProbeSent(int txTime) {
+        probed = true;
+        probeTime = txTime;
+        probedOrder = order;
+        probeWanted = false;
+    }
+
+    /** Nothing follows for now that would tell of the last packets: a probe is to do so. */
+    void probeTail() {
+        probeWanted |= state.inFlight() > 0 && order != probedOrder;
+    }
+
+    /** True when a probe went that an answer may be to. */
+    boolean isProbed() {
+        return probed;
+    }
+
     /**
-     * An answer to a probe, or to what arrived right behind it: everything sent before that and not
-     * acknowledged is lost. Not only the latest probe counts: when the way has become much longer,
-     * every answer is to an earlier one.
+     * The time before which an answer to a probe tells all: it may echo what arrived right behind
+     * the probe. Not only the latest probe counts: when the way has become much longer, every
+     * answer is to an earlier one.
      */
-    void onProbeReply(int echoTime) {
-        boolean any = false;
-        int newest = 0;
-        for (int psn = una; psn != nextPsn; psn++) {
-            int at = psn & mask;
-            boolean before = status[at] == IN_FLIGHT && sentTime[at] - echoTime < 0;
-            if (before && (!any || sentOrder[at] - newest > 0)) {
-                any = true;
-                newest = sentOrder[at];
-            }
-        }
-        //= MR-4.3-8
-        if (any) {
-            noteDelivered(newest + 1 + guardPackets);
-        }
+    int toldUntil(int echoTime) {
+        //= MR-4.3-11
+        return echoTime - probeTime > 0 ? probeTime : echoTime;
     }
 
     @Override

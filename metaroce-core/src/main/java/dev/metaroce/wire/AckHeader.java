@@ -113,6 +113,15 @@ public final class AckHeader {
         return m.i32(at + RX_UNITS_AT);
     }
 
+    /**
+     * Writes a hint.
+     *
+     * @param mbps fair share in Mb/s, {@link #RATE_PAUSE} or {@link #RATE_NONE}
+     */
+    public static void putHint(PacketMemory m, int at, int mbps, int seq) {
+        m.put32(at + RATE_HINT_AT, (mbps << 8) | (seq & 0xFF));
+    }
+
     /** Fair share in Mb/s, {@link #RATE_PAUSE} or {@link #RATE_NONE}. */
     public static int rateHint(PacketMemory m, int at) {
         return m.i32(at + RATE_HINT_AT) >>> 8;
@@ -161,7 +170,7 @@ public final class AckHeader {
             int cid,
             int epoch) {
         m.put32(at + RX_UNITS_AT, rxUnits);
-        m.put32(at + RATE_HINT_AT, (rateHint << 8) | (hintSeq & 0xFF));
+        putHint(m, at, rateHint, hintSeq);
         m.put16(at + WINDOW_AT, window);
         m.put8(at + POOL_LOAD_AT, poolLoad);
         m.put8(at + COUNT_AT, count);

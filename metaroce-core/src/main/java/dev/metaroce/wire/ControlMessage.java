@@ -4,8 +4,9 @@ import dev.metaroce.util.Invariant;
 
 /**
  * CTRL packets: the life of a lease. Every message has one size (RELEASE one per path count, DENY
- * one per length of its private data), starts with the common header (path, stream and PSN 0,
- * opcode a {@link ControlOpcode}) and a nonce that ties an answer to its question.
+ * one per length of its private data, REQUEST and GRANT one per number of addresses), starts with
+ * the common header (path, stream and PSN 0, opcode a {@link ControlOpcode}) and a nonce that ties
+ * an answer to its question.
  *
  * <pre>
  *        0      1      2      3      4      5      6      7
@@ -92,7 +93,7 @@ public final class ControlMessage {
 
     private ControlMessage() {}
 
-    /** Bytes of the packet with its checksum; of RELEASE and DENY, the least. */
+    /** Bytes of the packet with its checksum; where they differ, the least. */
     public static int bytes(ControlOpcode opcode) {
         //= MR-2.6-3
         return switch (opcode) {
@@ -117,6 +118,12 @@ public final class ControlMessage {
         return DENY_PRIVATE_AT + length + CommonHeader.TRAILER_BYTES;
     }
 
+    /** How many addresses a GRANT may tell of so that it is no longer than its REQUEST. */
+    public static int addressRoom(int requested) {
+        int more = (REQUEST_BYTES - GRANT_BYTES) / AddressList.bytes(1);
+        return Math.min(AddressList.MAX, requested + more);
+    }
+
     /** The nonce of any control packet. */
     public static long nonce(PacketMemory m, int at) {
         return m.i64(at + NONCE_AT);
@@ -127,7 +134,7 @@ public final class ControlMessage {
     /** Writes a whole REQUEST without a message and returns its bytes. */
     public static int encodeRequest(PacketMemory m, int at, int txTime, RequestFields fields) {
         encodeRequestHead(m, at, txTime, fields);
-        return finish(m, at, bytes(ControlOpcode.REQUEST));
+        return finish(m, at, REQUEST_BYTES + AddressList.bytes(fields.addresses.length));
     }
 
     /** Writes the 192 bytes of a REQUEST that come before message and checksum. */
@@ -141,7 +148,7 @@ public final class ControlMessage {
     public static int encodeGrant(PacketMemory m, int at, int txTime, GrantFields fields) {
         encodeStart(m, at, ControlOpcode.GRANT, fields.srcCtx, txTime, fields.nonce);
         fields.write(m, at);
-        return finish(m, at, bytes(ControlOpcode.GRANT));
+        return finish(m, at, GRANT_BYTES + AddressList.bytes(fields.addresses.length));
     }
 
     // QUEUED
@@ -468,6 +475,10 @@ public final class ControlMessage {
         }
         int expected =
                 switch (opcode) {
+                    case REQUEST ->
+                            REQUEST_BYTES
+                                    + AddressList.bytes(m.u8(at + RequestFields.ADDRESS_COUNT_AT));
+                    case GRANT -> GRANT_BYTES + AddressList.bytes(GrantFields.addressCount(m, at));
                     case RELEASE -> releaseBytes(releasePathCount(m, at));
                     case DENY -> denyBytes(denyPrivateLength(m, at));
                     default -> bytes(opcode);
@@ -482,11 +493,17 @@ public final class ControlMessage {
             case REQUEST -> {
                 int both = RequestFields.FLAG_CONNECT | RequestFields.FLAG_EARLY;
                 //= MR-3.7-4
+                int flags = m.u8(at + RequestFields.FLAGS_AT) & both;
+                int addresses = m.u8(at + RequestFields.ADDRESS_COUNT_AT);
+                //= MR-3.10-1
                 yield m.u16(at + RequestFields.PRIVATE_LENGTH_AT) <= MAX_PRIVATE_BYTES
-                        && (m.u8(at + RequestFields.FLAGS_AT) & both) != both;
+                        && flags != both
+                        && AddressList.isLength(addresses)
+                        && (addresses == 0 || flags == RequestFields.FLAG_CONNECT);
             }
             case GRANT ->
                     m.u16(at + GrantFields.PRIVATE_LENGTH_AT) <= MAX_PRIVATE_BYTES
+                            && AddressList.isLength(GrantFields.addressCount(m, at))
                             && m.u8(at + GrantFields.PATHS_AT) >= 1
                             && Profile.of(m.u8(at + GrantFields.PROFILE_AT)) != null;
             case DENY ->

@@ -30,11 +30,13 @@ package dev.metaroce.wire;
  *     +-------------------------------+---------------+---------------+
  *  64 |         OpenMessages          |         PrivateLength         |
  *     +-------------------------------+-------------------------------+
- *  68 |           MaxReads            |     Flags     |   PoolLoad    |
+ *  68 |           MaxReads            | Flags | AddrCt|   PoolLoad    |
  *     +-------------------------------+---------------+---------------+
  *  72 |                       ConnectionId (64)                       |
  *     +---------------------------------------------------------------+
  *  80 |                   private data (64 bytes)                    ...
+ *     +---------------------------------------------------------------+
+ * 144 |            as many addresses as AddrCt says                  ...
  *     +---------------------------------------------------------------+
  * </pre>
  */
@@ -62,6 +64,8 @@ public final class GrantFields {
     static final int POOL_LOAD_AT = 71;
     static final int CONNECTION_ID_AT = 72;
     static final int PRIVATE_DATA_AT = 80;
+    static final int END_AT = 144;
+    private static final int ADDRESS_COUNT_MASK = 0x0F;
 
     /** Source context of the asking initiator, 0..65535; the Ctx of the packet. */
     public int srcCtx;
@@ -117,7 +121,7 @@ public final class GrantFields {
     /** Reads and atomics that may be outstanding at once, 0..65535. */
     public int maxReads;
 
-    /** Bits of the FLAG constants, 0..255. */
+    /** Bits of the FLAG constants, 0..240. */
     public int flags;
 
     /** Use of the pool as in an ACK; counts with {@link #FLAG_EARLY_DONE}. */
@@ -131,6 +135,13 @@ public final class GrantFields {
 
     /** Answer of the service; bytes past {@link #privateLength} do not matter. */
     public final byte[] privateData = new byte[ControlMessage.MAX_PRIVATE_BYTES];
+
+    /** All addresses of the target when it has several. */
+    public NetAddress[] addresses = AddressList.NONE;
+
+    static int addressCount(PacketMemory m, int at) {
+        return m.u8(at + FLAGS_AT) & ADDRESS_COUNT_MASK;
+    }
 
     /** Takes every field from a well-formed GRANT. */
     public void read(PacketMemory m, int at) {
@@ -152,11 +163,12 @@ public final class GrantFields {
         hintSeq = m.i32(at + RATE_HINT_AT) & 0xFF;
         openMessages = m.u16(at + OPEN_MESSAGES_AT);
         maxReads = m.u16(at + MAX_READS_AT);
-        flags = m.u8(at + FLAGS_AT);
+        flags = m.u8(at + FLAGS_AT) & ~ADDRESS_COUNT_MASK;
         poolLoad = m.u8(at + POOL_LOAD_AT);
         connectionId = m.i64(at + CONNECTION_ID_AT);
         privateLength = m.u16(at + PRIVATE_LENGTH_AT);
         ControlMessage.readPrivate(m, at + PRIVATE_DATA_AT, privateData, privateLength);
+        addresses = AddressList.read(m, at + END_AT, addressCount(m, at));
     }
 
     /** Writes all behind the common header but the checksum; {@link #srcCtx} is not among it. */
@@ -174,13 +186,19 @@ public final class GrantFields {
         m.put32(at + QUOTA_AT, (int) quotaKib);
         m.put32(at + QUOTA_TIME_AT, (int) quotaTimeUs);
         m.put32(at + IDLE_TIME_AT, (int) idleTimeUs);
-        m.put32(at + RATE_HINT_AT, (rateHint << 8) | (hintSeq & 0xFF));
+        putHint(m, at, rateHint, hintSeq);
         m.put16(at + OPEN_MESSAGES_AT, openMessages);
         m.put16(at + PRIVATE_LENGTH_AT, privateLength);
         m.put16(at + MAX_READS_AT, maxReads);
-        m.put8(at + FLAGS_AT, flags);
+        m.put8(at + FLAGS_AT, flags | addresses.length);
         m.put8(at + POOL_LOAD_AT, poolLoad);
         m.put64(at + CONNECTION_ID_AT, connectionId);
         ControlMessage.writePrivate(m, at + PRIVATE_DATA_AT, privateData, privateLength);
+        AddressList.write(m, at + END_AT, addresses);
+    }
+
+    /** Writes the hint of a GRANT, as {@link AckHeader#putHint} does that of an ACK. */
+    public static void putHint(PacketMemory m, int at, int mbps, int seq) {
+        m.put32(at + RATE_HINT_AT, (mbps << 8) | (seq & 0xFF));
     }
 }

@@ -26,7 +26,7 @@ package dev.metaroce.wire;
  *     +---------------+---------------+-------------------------------+
  *  64 |   Priority    |     Flags     |         PrivateLength         |
  *     +---------------+---------------+-------------------------------+
- *  68 |                           reserved                            |
+ *  68 | AddressCount  |                   reserved                    |
  *     +---------------------------------------------------------------+
  *  72 |                          Cookie (64)                          |
  *     +---------------------------------------------------------------+
@@ -36,7 +36,8 @@ package dev.metaroce.wire;
  *     +---------------------------------------------------------------+
  * </pre>
  *
- * <p>With {@link #FLAG_EARLY} an {@link EarlyMessage} follows.
+ * <p>With {@link #FLAG_EARLY} an {@link EarlyMessage} follows, with {@link #FLAG_CONNECT} as many
+ * addresses as AddressCount says ({@link AddressList}).
  */
 public final class RequestFields {
     /** Flag: the first lease of its connection; private data counts. */
@@ -61,7 +62,7 @@ public final class RequestFields {
     static final int PRIORITY_AT = 64;
     static final int FLAGS_AT = 65;
     static final int PRIVATE_LENGTH_AT = 66;
-    static final int RESERVED_AT = 68;
+    static final int ADDRESS_COUNT_AT = 68;
     static final int COOKIE_AT = 72;
     static final int PRIVATE_DATA_AT = 80;
     static final int PADDING_AT = 144;
@@ -115,6 +116,9 @@ public final class RequestFields {
     /** Data for the service; bytes past {@link #privateLength} do not matter. */
     public final byte[] privateData = new byte[ControlMessage.MAX_PRIVATE_BYTES];
 
+    /** All addresses of the initiator when it has several; only with {@link #FLAG_CONNECT}. */
+    public NetAddress[] addresses = AddressList.NONE;
+
     /** The source context alone, of a REQUEST of any version. */
     public static int srcCtx(PacketMemory m, int at) {
         return m.u16(at + SRC_CTX_AT);
@@ -138,6 +142,7 @@ public final class RequestFields {
         cookie = m.i64(at + COOKIE_AT);
         privateLength = m.u16(at + PRIVATE_LENGTH_AT);
         ControlMessage.readPrivate(m, at + PRIVATE_DATA_AT, privateData, privateLength);
+        addresses = AddressList.read(m, at + END_AT, m.u8(at + ADDRESS_COUNT_AT));
     }
 
     /** Writes all behind the common header but the checksum. */
@@ -156,12 +161,13 @@ public final class RequestFields {
         m.put8(at + PRIORITY_AT, priority);
         m.put8(at + FLAGS_AT, flags);
         m.put16(at + PRIVATE_LENGTH_AT, privateLength);
-        m.put32(at + RESERVED_AT, 0);
+        m.put32(at + ADDRESS_COUNT_AT, addresses.length << 24);
         m.put64(at + COOKIE_AT, cookie);
         ControlMessage.writePrivate(m, at + PRIVATE_DATA_AT, privateData, privateLength);
         //= MR-2.6-4
         for (int i = PADDING_AT; i < END_AT; i += Long.BYTES) {
             m.put64(at + i, 0);
         }
+        AddressList.write(m, at + END_AT, addresses);
     }
 }

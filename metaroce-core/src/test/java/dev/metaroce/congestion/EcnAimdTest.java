@@ -85,6 +85,23 @@ class EcnAimdTest {
         assertThat(law.windowPackets()).isCloseTo(50 + 40, Offset.offset(1));
     }
 
+    /** MR-5.2-3: per time, long ways grow as much as short ones. */
+    @ParameterizedTest
+    @CsvSource({"10000,1", "16000,1", "64000,4", "1000000,62", "50000000,64"})
+    void longRoundTripsGrowByMorePackets(long rttNs, int packets) {
+        law.reset(128);
+        Rng rng = new Rng(1);
+        law.onFull();
+        nowNs += rttNs;
+        law.onAck(nowNs, 1, 1, rttNs);
+        int before = law.windowPackets();
+        assertThat(before).isEqualTo(64);
+        round(0, 0, rttNs, rng);
+
+        // Within the round the window grows, and each packet then adds a little less.
+        assertThat(law.windowPackets() - before).isBetween((int) (packets * 0.69), packets);
+    }
+
     /** MR-5.2-3: a sender with little to send learns nothing of how much the way takes. */
     @Test
     void aWindowThatIsNotUsedUpDoesNotGrow() {
@@ -259,18 +276,102 @@ class EcnAimdTest {
         assertThat(law.inSlowStart()).isEqualTo(slowStart);
     }
 
-    @Test
-    void heavyLossHalvesOncePerRoundTrip() {
-        law.reset(MAX);
-        Rng rng = new Rng(6);
-        rounds(3, 0, 0, RTT_NS, rng);
-        int last = law.windowPackets();
-        for (int i = 0; i < 20 && last > 64; i++) {
-            round(0, 0.4, RTT_NS, rng);
-            assertThat(law.windowPackets()).isGreaterThanOrEqualTo(last / 2);
-            last = law.windowPackets();
+    /** Whatever goes beyond the first {@code capacity} packets of a flight is thrown away. */
+    private void policed(int rounds, int capacity, Rng rng) {
+        for (int i = 0; i < rounds; i++) {
+            int before = law.windowPackets();
+            round(0, Math.max(0, 1 - (double) capacity / before), RTT_NS, rng);
+            assertThat(law.windowPackets()).isGreaterThanOrEqualTo(before / 2);
         }
-        assertThat(last).isLessThanOrEqualTo(64);
+    }
+
+    /** MR-5.3-4: a limit that throws away without a queue is congestion: cuts lower the loss. */
+    @Seeded(cases = 20)
+    void lossThatCutsLowerIsCongestion(long seed) {
+        law.reset(MAX);
+        Rng rng = new Rng(seed);
+        policed(20, 50, rng);
+        double sum = 0;
+        for (int i = 0; i < 400; i++) {
+            policed(1, 50, rng);
+            sum += law.windowPackets();
+        }
+        assertThat(sum / 400).isBetween(40.0, 90.0);
+    }
+
+    /** MR-5.3-4: a way that loses so much of a small flight as of a large one is a bad way. */
+    @Seeded(cases = 20)
+    void lossThatCutsDoNotLowerIsTheWaysOwn(long seed) {
+        law.reset(MAX);
+        Rng rng = new Rng(seed);
+        rounds(3, 0, 0.4, RTT_NS, rng);
+        double sum = 0;
+        for (int i = 0; i < 400; i++) {
+            round(0, 0.4, RTT_NS, rng);
+            sum += law.windowPackets();
+        }
+        assertThat(sum / 400).isGreaterThan(0.9 * MAX);
+    }
+
+    /** MR-5.3-4: what a way loses without queues is not held against it when there are some. */
+    @Seeded(cases = 20)
+    void queuesDoNotMakeTheWaysOwnLossCongestion(long seed) {
+        law.reset(MAX);
+        Rng rng = new Rng(seed);
+        rounds(50, 0, 0.1, RTT_NS, rng);
+        rounds(50, 0, 0.1, 18 * RTT_NS / 10, rng);
+        assertThat(law.windowPackets()).isGreaterThan(MAX / 2);
+
+        rounds(20, 0, 0.4, 18 * RTT_NS / 10, rng);
+        assertThat(law.windowPackets()).isLessThan(MAX / 4);
+    }
+
+    /** 60 of 200 packets are lost, as it seems; returns the window before. */
+    private int cutForLoss() {
+        law.reset(200);
+        law.onAck(nowNs, 0, 0, RTT_NS);
+        law.onLoss(nowNs, 60, 200);
+        nowNs += RTT_NS;
+        law.onAck(nowNs, 140, 0, RTT_NS);
+        assertThat(law.windowPackets()).isEqualTo(100);
+        return 200;
+    }
+
+    /** MR-5.3-3. */
+    @Test
+    void aCutForPacketsThatWereOnlyLateIsTakenBack() {
+        int before = cutForLoss();
+        law.onSpuriousLoss(29);
+        assertThat(law.windowPackets()).isEqualTo(100);
+        law.onSpuriousLoss(1);
+        assertThat(law.windowPackets()).isEqualTo(before);
+        law.onSpuriousLoss(60);
+        assertThat(law.windowPackets()).isEqualTo(before);
+    }
+
+    /** MR-5.3-3: marks say that it was right after all. */
+    @Test
+    void aCutThatMarksConfirmIsNotTakenBack() {
+        cutForLoss();
+        nowNs += 2 * RTT_NS;
+        law.onAck(nowNs, 1, 1, RTT_NS);
+        int after = law.windowPackets();
+        law.onSpuriousLoss(60);
+
+        assertThat(law.windowPackets()).isEqualTo(after);
+    }
+
+    /** MR-5.3-5. */
+    @Test
+    void timeoutsThatCameTooEarlyLeaveTheWindowAsItWas() {
+        law.reset(100);
+        law.onTimeout(nowNs);
+        law.onTimeout(nowNs + RTT_NS);
+        law.onTimeout(nowNs + 3 * RTT_NS);
+        law.onSpuriousTimeout();
+
+        assertThat(law.windowPackets()).isEqualTo(100);
+        assertThat(law.inSlowStart()).isTrue();
     }
 
     /** A flight of 256 loses 30 packets; only 40 were acknowledged when the round ends. */

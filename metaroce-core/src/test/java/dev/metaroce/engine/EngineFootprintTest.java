@@ -18,6 +18,7 @@ import dev.metaroce.verbs.ManualDriver;
 import dev.metaroce.verbs.ProtectionDomain;
 import dev.metaroce.verbs.QueuePair;
 import dev.metaroce.verbs.RdmaDevice;
+import dev.metaroce.wire.Ecn;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.PacketMemory;
 import dev.metaroce.wire.TxBatch;
@@ -113,7 +114,7 @@ class EngineFootprintTest {
             int rest = bytes - head - elided;
             inbox.bytes().put(head, batch.memory().bytes(), at + head + elided, rest);
             inbox.elide(elided);
-            to.onDatagram(nowNs, inbox, 0, bytes, address, false);
+            to.onDatagram(nowNs, inbox, 0, bytes, address, Ecn.UNKNOWN);
         }
     }
 

@@ -23,6 +23,7 @@ import dev.metaroce.verbs.ManualDriver;
 import dev.metaroce.verbs.ProtectionDomain;
 import dev.metaroce.verbs.QueuePair;
 import dev.metaroce.verbs.RdmaDevice;
+import dev.metaroce.wire.Ecn;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.Profile;
 import dev.metaroce.wire.TxBatch;
@@ -89,7 +90,8 @@ class ZeroAllocationTest {
                 while (at < end) {
                     int bytes = Math.min(batch.segmentBytes(run), end - at);
                     if (++datagrams % DROP_EVERY != 0) {
-                        to.engine.onDatagram(nowNs, batch.memory(), at, bytes, address, false);
+                        to.engine.onDatagram(
+                                nowNs, batch.memory(), at, bytes, address, Ecn.UNKNOWN);
                     }
                     at += bytes;
                 }

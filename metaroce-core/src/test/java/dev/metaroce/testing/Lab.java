@@ -9,6 +9,7 @@ import dev.metaroce.util.Rng;
 import dev.metaroce.util.TimerTable;
 import dev.metaroce.verbs.Driver;
 import dev.metaroce.verbs.RdmaDevice;
+import dev.metaroce.wire.Ecn;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.PacketMemory;
 import dev.metaroce.wire.PacketView;
@@ -38,7 +39,7 @@ public final class Lab {
         /** Payload bytes that count but do not travel. */
         public int elided;
 
-        public boolean ce;
+        public Ecn ecn = Ecn.ECT;
         public long delayNs;
         private long dueNs;
         private long order;
@@ -54,7 +55,7 @@ public final class Lab {
         private Packet(Packet other) {
             this(other.from, other.source, other.destination, other.route, other.bytes.clone());
             elided = other.elided;
-            ce = other.ce;
+            ecn = other.ecn;
             delayNs = other.delayNs;
         }
 
@@ -82,7 +83,11 @@ public final class Lab {
     public final class Node implements Driver {
         public final Engine engine;
         public final RdmaDevice device;
+
+        /** The first one. */
         public final NetAddress address;
+
+        private final List<NetAddress> addresses = new ArrayList<>();
         private final int number;
         private final TxBatch batch;
         private final ArrayDeque<Integer> forcedKeys = new ArrayDeque<>();
@@ -95,10 +100,15 @@ public final class Lab {
             this.number = number;
             gathers = gathering;
             batch = new TxBatch(new PacketMemory(BATCH_BYTES), BATCH_RUNS, 64, gathers);
-            address = NetAddress.ofIpv4(0x0A00_0000 + number, 50_791);
+            for (int plane = 0; plane < planes; plane++) {
+                addresses.add(NetAddress.ofIpv4(FIRST + (plane << PLANE_SHIFT) + number, 50_791));
+            }
+            address = addresses.getFirst();
             Rng own = rng.fork("node " + number + " process " + ++incarnations);
             Rng keys = own.fork("keys");
-            EndpointIdentity identity = new EndpointIdentity(own.nextLong(), incarnations);
+            EndpointIdentity identity =
+                    new EndpointIdentity(
+                            own.nextLong(), incarnations, planes > 1 ? addresses : List.of());
             engine =
                     new Engine(
                             limits,
@@ -171,8 +181,10 @@ public final class Lab {
                 int at = batch.offset(run);
                 int end = at + batch.bytes(run);
                 int route = batch.route(run);
+                NetAddress to = batch.destination(run);
+                NetAddress own = addresses.get(to.plane());
                 NetAddress source =
-                        new NetAddress(address.high(), address.low(), address.port() + route, 0, 0);
+                        new NetAddress(own.high(), own.low(), own.port() + route, 0, arrival(to));
                 for (int number = batch.firstPacket(run); at < end; number++) {
                     int size = Math.min(batch.segmentBytes(run), end - at);
                     int elided = gathers ? batch.lentBytes(number) : 0;
@@ -183,8 +195,9 @@ public final class Lab {
                             .bytes()
                             .get(at + head + elided, bytes, head, size - elided - head);
                     at += size;
-                    Packet packet = new Packet(this, source, batch.destination(run), route, bytes);
+                    Packet packet = new Packet(this, source, to, route, bytes);
                     packet.elided = elided;
+                    packet.ecn = batch.ect(run) ? Ecn.ECT : Ecn.NOT_ECT;
                     launch(packet);
                 }
             }
@@ -226,6 +239,8 @@ public final class Lab {
         }
     }
 
+    private static final int FIRST = 0x0A00_0000;
+    private static final int PLANE_SHIFT = 20;
     private static final int ROUTES = 64;
     private static final int BATCH_BYTES = 1 << 20;
     private static final int BATCH_RUNS = 256;
@@ -251,6 +266,7 @@ public final class Lab {
     private long bitsPerSecond;
     private long coalesceNs = -1;
     private boolean gathering;
+    private int planes = 1;
     private long[] portFreeNs = new long[1];
     private long markAboveNs = Long.MAX_VALUE;
     private long dropAboveNs = Long.MAX_VALUE;
@@ -304,6 +320,11 @@ public final class Lab {
         coalesceNs = ns;
     }
 
+    /** Nodes added from now on have so many addresses. */
+    public void planes(int count) {
+        planes = count;
+    }
+
     /** Nodes added from now on send from virtual regions, and only from such. */
     public void gather() {
         gathering = true;
@@ -350,7 +371,9 @@ public final class Lab {
                 note("tail-drop", packet);
                 return;
             }
-            packet.ce |= queueNs > markAboveNs;
+            if (queueNs > markAboveNs && packet.ecn == Ecn.ECT) {
+                packet.ecn = Ecn.CE;
+            }
             long wireNs = (packet.length() + 60) * 8L * 1_000_000_000L / bitsPerSecond;
             portFreeNs[port] = nowNs + queueNs + wireNs;
             packet.dueNs = portFreeNs[port] + packet.delayNs;
@@ -377,12 +400,23 @@ public final class Lab {
     public void deliverNow(NetAddress source, Node to, byte[] bytes) {
         inbox.bytes().put(0, bytes);
         inbox.elide(0);
-        to.engine.onDatagram(nowNs, inbox, 0, bytes.length, source, false);
+        to.engine.onDatagram(nowNs, inbox, 0, bytes.length, source, Ecn.UNKNOWN);
         to.pump();
     }
 
+    /** The plane that an address is in. */
+    public static int planeOf(NetAddress address) {
+        return (int) ((address.low() & 0xFFFF_FFFFL) - FIRST) >> PLANE_SHIFT;
+    }
+
+    /** By which of its addresses a node is reached there. */
+    private int arrival(NetAddress destination) {
+        Node to = nodeAt(destination);
+        return to == null || to.addresses.size() == 1 ? 0 : planeOf(destination);
+    }
+
     private Node nodeAt(NetAddress destination) {
-        long number = (destination.low() & 0xFFFF_FFFFL) - 0x0A00_0000;
+        long number = (destination.low() & 0xFFFF_FFFFL) - FIRST & (1 << PLANE_SHIFT) - 1;
         return number >= 0 && number < nodes.size() ? nodes.get((int) number) : null;
     }
 
@@ -445,7 +479,7 @@ public final class Lab {
         inbox.bytes().put(0, packet.bytes);
         inbox.elide(packet.elided);
         note("recv", packet);
-        to.engine.onDatagram(nowNs, inbox, 0, packet.length(), packet.source, packet.ce);
+        to.engine.onDatagram(nowNs, inbox, 0, packet.length(), packet.source, packet.ecn);
     }
 
     /**

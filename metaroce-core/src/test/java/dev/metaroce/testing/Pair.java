@@ -103,13 +103,19 @@ public final class Pair {
             DeviceLimits serverLimits,
             int streams,
             long regionBytes) {
-        this(seed, clientLimits, serverLimits, streams, regionBytes, false, false);
+        this(seed, clientLimits, serverLimits, streams, regionBytes, false, false, 1, 1);
     }
 
     /** A client that sends from a virtual region, to a virtual region or to bytes. */
     public static Pair ofVirtual(
             long seed, DeviceLimits limits, int streams, long regionBytes, boolean virtualTarget) {
-        return new Pair(seed, limits, limits, streams, regionBytes, true, virtualTarget);
+        return new Pair(seed, limits, limits, streams, regionBytes, true, virtualTarget, 1, 1);
+    }
+
+    /** A client and a server with so many addresses, and one stream. */
+    public static Pair overPlanes(
+            long seed, DeviceLimits limits, int clients, int servers, long regionBytes) {
+        return new Pair(seed, limits, limits, 1, regionBytes, false, false, clients, servers);
     }
 
     private Pair(
@@ -119,12 +125,16 @@ public final class Pair {
             int streams,
             long regionBytes,
             boolean virtualSource,
-            boolean virtualTarget) {
+            boolean virtualTarget,
+            int clientPlanes,
+            int serverPlanes) {
         lab = new Lab(seed);
         if (virtualSource) {
             lab.gather();
         }
+        lab.planes(clientPlanes);
         client = lab.add(clientLimits);
+        lab.planes(serverPlanes);
         server = lab.add(serverLimits);
         clientEnd = new End(client, streams, regionBytes, virtualSource);
         serverEnd = new End(server, streams, regionBytes, virtualTarget);

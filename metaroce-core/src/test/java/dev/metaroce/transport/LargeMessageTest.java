@@ -48,8 +48,7 @@ class LargeMessageTest {
                                 .offer(new SendRequest().write(0, 0).local(region, 0, LARGEST)))
                 .isEqualTo(PostResult.OK);
         PacketMemory packet = new PacketMemory(64);
-        PullBudget pulls = new PullBudget(DeviceLimits.defaults());
-        TxLease lease = new TxLease(DeviceLimits.defaults(), NetAddress.ofIpv4(1, 1), pulls);
+        TxLease lease = new TxLease(limits, NetAddress.ofIpv4(1, 1), new PullBudget(limits));
         lease.number = 1;
         lease.open(NetAddress.ofIpv4(1, 1), 0, 0, 0, 1, true);
         lease.start(0, mtu, 1, LARGEST, 1);

@@ -91,6 +91,17 @@ class PacingTest {
         assertThat(more.getLast()).as("nothing is behind the last one").isFalse();
     }
 
+    //= MR-5.6-6
+    @Test
+    void aHintAboveTheOwnLineKeepsNothingBack() {
+        TxLease lease = lease(NetAddress.ofIpv4(0x0A00_0001, 50_791));
+        lease.onRoundTrip(10_000);
+        lease.allow(0, AckHeader.WINDOW_NONE, (int) (LINE / 1_000_000) - 1);
+        assertThat(lease.isHeldBack(0, 1 << 20)).isTrue();
+        lease.allow(0, AckHeader.WINDOW_NONE, (int) (LINE / 1_000_000));
+        assertThat(lease.isHeldBack(0, 1 << 20)).isFalse();
+    }
+
     /** Over any time, no more than the rate, the burst and one packet. */
     @ParameterizedTest
     @EnumSource(Profile.class)

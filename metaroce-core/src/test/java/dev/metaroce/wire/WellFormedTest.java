@@ -196,7 +196,7 @@ class WellFormedTest {
         assertVerdict(ack, true, "ACK");
 
         byte[] request = SamplePackets.REQUEST.bytes();
-        request[RequestFields.RESERVED_AT] = -1;
+        request[RequestFields.ADDRESS_COUNT_AT + 1] = -1;
         request[RequestFields.PADDING_AT] = -1;
         assertVerdict(request, true, "REQUEST");
     }

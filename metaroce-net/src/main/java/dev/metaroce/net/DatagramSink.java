@@ -1,5 +1,6 @@
 package dev.metaroce.net;
 
+import dev.metaroce.wire.Ecn;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.PacketMemory;
 
@@ -15,9 +16,8 @@ public interface DatagramSink {
      * @param nowNs time of reading, {@code System.nanoTime()}; a few datagrams may share one
      * @param offset first byte of the datagram in {@code memory}
      * @param bytes length of the datagram, 0..65,507
-     * @param ce the datagram carried the ECN mark "congestion experienced"; false when the port
-     *     cannot see marks
+     * @param ecn the ECN field that the datagram came with
      */
     void onDatagram(
-            long nowNs, PacketMemory memory, int offset, int bytes, NetAddress source, boolean ce);
+            long nowNs, PacketMemory memory, int offset, int bytes, NetAddress source, Ecn ecn);
 }

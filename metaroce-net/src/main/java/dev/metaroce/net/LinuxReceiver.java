@@ -1,5 +1,6 @@
 package dev.metaroce.net;
 
+import dev.metaroce.wire.Ecn;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.PacketMemory;
 
@@ -79,13 +80,13 @@ final class LinuxReceiver {
         int bytes = messages.receivedBytes(i);
         int segment = messages.segmentBytes() > 0 ? messages.segmentBytes() : SLOT_BYTES;
         NetAddress source = messages.source(i, plane, sources);
-        boolean ce = messages.isCe();
+        Ecn ecn = messages.ecn();
         int base = i * SLOT_BYTES;
         int at = 0;
         int n = 0;
         do {
             int length = Math.min(segment, bytes - at);
-            sink.onDatagram(nowNs, memory, base + at, length, source, ce);
+            sink.onDatagram(nowNs, memory, base + at, length, source, ecn);
             at += segment;
             n++;
         } while (at < bytes);

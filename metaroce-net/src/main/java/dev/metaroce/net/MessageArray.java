@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
+import dev.metaroce.wire.Ecn;
 import dev.metaroce.wire.NetAddress;
 
 import java.lang.foreign.Arena;
@@ -49,11 +50,8 @@ final class MessageArray {
     private static final int MSG_CTRUNC = 0x8;
     private static final int MSG_TRUNC = 0x20;
 
-    /** ECN field of the traffic class (RFC 3168): ECN-capable, and congestion experienced. */
+    /** ECN field of the traffic class (RFC 3168): ECN-capable. */
     private static final int ECT_0 = 2;
-
-    private static final int ECN_MASK = 3;
-    private static final int CE = 3;
 
     private final MemorySegment memory;
     private final int names;
@@ -64,7 +62,7 @@ final class MessageArray {
 
     // What readControl() found
     private int segmentBytes;
-    private boolean ce;
+    private Ecn ecn = Ecn.UNKNOWN;
 
     /**
      * @param messages entries of the array
@@ -201,7 +199,7 @@ final class MessageArray {
     /** Looks through the control messages; the next two queries tell what was there. */
     void readControl(int i) {
         segmentBytes = 0;
-        ce = false;
+        ecn = Ecn.UNKNOWN;
         long end = memory.get(JAVA_LONG, i * (long) HEADER_BYTES + MSG_CONTROLLEN);
         long base = controlAt(i);
         long at = 0;
@@ -217,7 +215,7 @@ final class MessageArray {
             } else if ((level == Libc.SOL_IP && type == Libc.IP_TOS)
                     || (level == Libc.SOL_IPV6 && type == Libc.IPV6_TCLASS)) {
                 // One byte for IPv4, an int for IPv6: in this byte order the first byte is both.
-                ce = (memory.get(JAVA_BYTE, base + at + CMSG_DATA) & ECN_MASK) == CE;
+                ecn = Ecn.ofTrafficClass(memory.get(JAVA_BYTE, base + at + CMSG_DATA));
             }
             at += (bytes + 7) & -8;
         }
@@ -228,9 +226,9 @@ final class MessageArray {
         return segmentBytes;
     }
 
-    /** The network marked the datagrams "congestion experienced". */
-    boolean isCe() {
-        return ce;
+    /** The ECN field of the datagrams. */
+    Ecn ecn() {
+        return ecn;
     }
 
     /** The sender of message {@code i}. */

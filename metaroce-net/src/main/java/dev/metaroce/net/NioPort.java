@@ -1,5 +1,6 @@
 package dev.metaroce.net;
 
+import dev.metaroce.wire.Ecn;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.PacketMemory;
 import dev.metaroce.wire.TxBatch;
@@ -256,7 +257,7 @@ final class NioPort implements Port {
             counters.add(PortCounters.RX_CALLS, 1);
             counters.add(PortCounters.RX_DATAGRAMS, 1);
             counters.add(PortCounters.RX_BYTES, bytes);
-            sink.onDatagram(nowNs, slot, 0, bytes, sourceOf(from, plane), false);
+            sink.onDatagram(nowNs, slot, 0, bytes, sourceOf(from, plane), Ecn.UNKNOWN);
         }
         return n;
     }

@@ -5,6 +5,7 @@ import dev.metaroce.transport.DeviceLimits;
 import dev.metaroce.transport.EndpointIdentity;
 import dev.metaroce.util.Rng;
 import dev.metaroce.verbs.RdmaDevice;
+import dev.metaroce.wire.AddressList;
 import dev.metaroce.wire.NetAddress;
 
 import java.net.InetAddress;
@@ -60,7 +61,7 @@ public final class UdpDevice implements AutoCloseable {
         Port port = Port.open(portOptions(options));
         try {
             DeviceLimits limits = fitLimits(options, port, warnings);
-            Engine engine = newEngine(options, limits);
+            Engine engine = newEngine(options, limits, toldAddresses(port));
             UdpDriver driver = new UdpDriver(engine, port, options);
             RdmaDevice rdma = new RdmaDevice(engine, driver);
             driver.start();
@@ -86,6 +87,11 @@ public final class UdpDevice implements AutoCloseable {
         List<InetAddress> planes = new ArrayList<>();
         for (String host : options.bindHosts()) {
             planes.add(Addresses.resolveHost(host)[0]);
+        }
+        if (planes.size() > AddressList.MAX) {
+            throw new NetSetupException(
+                    "cannot bind %d addresses: a device has at most %d"
+                            .formatted(planes.size(), AddressList.MAX));
         }
         boolean mixed = planes.stream().map(Object::getClass).distinct().count() > 1;
         if (mixed || planes.stream().distinct().count() < planes.size()) {
@@ -136,7 +142,19 @@ public final class UdpDevice implements AutoCloseable {
         return fitted.build();
     }
 
-    private static Engine newEngine(DeviceOptions options, DeviceLimits limits) {
+    /**
+     * The addresses of which peers are told: none when there is one, or when one of them means
+     * nothing without the name of a link.
+     */
+    private static List<NetAddress> toldAddresses(Port port) {
+        List<NetAddress> planes =
+                port.localAddresses().stream().map(Addresses::toNetAddress).toList();
+        boolean hasZone = planes.stream().anyMatch(plane -> plane.scopeId() != 0);
+        return planes.size() == 1 || hasZone ? List.of() : planes;
+    }
+
+    private static Engine newEngine(
+            DeviceOptions options, DeviceLimits limits, List<NetAddress> addresses) {
         //= MR-1.2-4
         int incarnation = (int) (System.currentTimeMillis() / INCARNATION_UNIT_MS);
         Rng rng;
@@ -155,7 +173,7 @@ public final class UdpDevice implements AutoCloseable {
                 options.isSeeded()
                         ? rng.fork("endpoint").nextLong()
                         : new SecureRandom().nextLong();
-        EndpointIdentity identity = new EndpointIdentity(endpointId, incarnation);
+        EndpointIdentity identity = new EndpointIdentity(endpointId, incarnation, addresses);
         return new Engine(limits, identity, rng, keys, options.events());
     }
 

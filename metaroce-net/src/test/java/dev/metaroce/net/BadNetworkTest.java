@@ -1,12 +1,16 @@
 package dev.metaroce.net;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.metaroce.event.AsyncEventType;
 import dev.metaroce.event.CounterId;
 import dev.metaroce.net.PacketFilter.Verdict;
 import dev.metaroce.transport.ConnectionState;
 import dev.metaroce.transport.DeviceLimits;
 import dev.metaroce.util.Rng;
+import dev.metaroce.verbs.AsyncEvent;
+import dev.metaroce.verbs.AsyncEvents;
 import dev.metaroce.wire.Flags;
 import dev.metaroce.wire.PacketType;
 
@@ -54,6 +58,33 @@ class BadNetworkTest {
     private static void expectEqual(UdpPair pair) {
         assertThat(pair.clientEnd.memory().mismatch(pair.serverEnd.memory())).isEqualTo(-1);
         assertThat(pair.clientEnd.connection.state()).isEqualTo(ConnectionState.OPEN);
+    }
+
+    /** A relay passes bytes on, not the IP header. */
+    @Test
+    void clearedEcnFieldsAreCountedAndToldOnce_G04() {
+        try (UdpPair pair = through((toTarget, packet, index) -> Verdict.FORWARD, MIB)) {
+            assumeTrue(pair.server.sockets().ecn());
+            AsyncEvents events = pair.server.rdma().events();
+            assertThat(events.poll()).isNull();
+            pair.write(1, 0, MIB);
+            pair.write(2, 0, MIB);
+            pair.expectSends(2);
+            expectEqual(pair);
+
+            assertThat(pair.serverEnd.count(CounterId.NOT_ECT_PACKETS))
+                    .isPositive()
+                    .isEqualTo(pair.serverEnd.count(CounterId.DATA_ACCEPTED));
+            AsyncEvent event = events.poll();
+            assertThat(event).isNotNull();
+            assertThat(event.type()).isEqualTo(AsyncEventType.ECN_MISSING);
+            assertThat(events.poll()).isNull();
+        }
+        try (UdpPair pair = UdpPair.direct(DriveMode.THREAD, DeviceLimits.defaults(), MIB)) {
+            pair.write(1, 0, MIB);
+            pair.expectSends(1);
+            assertThat(pair.serverEnd.count(CounterId.NOT_ECT_PACKETS)).isZero();
+        }
     }
 
     @Test

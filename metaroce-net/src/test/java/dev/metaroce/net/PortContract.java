@@ -52,7 +52,7 @@ abstract class PortContract {
     @AutoClose private final Port b = open(loopback(0), 3, Port.WANTED_BUFFER_BYTES);
     private final NetAddress addressOfB = addressOf(b);
     private long received;
-    private final DatagramSink counter = (nowNs, memory, at, bytes, source, ce) -> received++;
+    private final DatagramSink counter = (nowNs, memory, at, bytes, source, ecn) -> received++;
     private final RecordingSink sink = new RecordingSink();
     private final TxBatch batch = new TxBatch(256 << 10, 64, 64);
 

@@ -1,5 +1,6 @@
 package dev.metaroce.net;
 
+import dev.metaroce.wire.Ecn;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.PacketMemory;
 
@@ -15,13 +16,13 @@ final class RecordingSink implements DatagramSink {
 
     @Override
     public void onDatagram(
-            long nowNs, PacketMemory memory, int offset, int bytes, NetAddress source, boolean ce) {
+            long nowNs, PacketMemory memory, int offset, int bytes, NetAddress source, Ecn ecn) {
         byte[] copy = new byte[bytes];
         memory.bytes().get(offset, copy);
         datagrams.add(copy);
         sources.add(source);
         times.add(nowNs);
-        congestionMarks += ce ? 1 : 0;
+        congestionMarks += ecn == Ecn.CE ? 1 : 0;
     }
 
     /** The numbers that start the datagrams, in order of arrival. */

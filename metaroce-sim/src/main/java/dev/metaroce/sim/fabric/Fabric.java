@@ -7,11 +7,13 @@ import dev.metaroce.sim.topology.Routes;
 import dev.metaroce.sim.topology.Topology;
 import dev.metaroce.util.Invariant;
 import dev.metaroce.util.Rng;
+import dev.metaroce.wire.Ecn;
 import dev.metaroce.wire.PacketMemory;
 
 import org.jspecify.annotations.Nullable;
 
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.List;
 
 /**
@@ -41,6 +43,7 @@ public final class Fabric {
     private final double[] alphas;
 
     private final boolean[] ecn;
+    private final BitSet clearsEcn = new BitSet();
     private final boolean[] lossless;
 
     /** Null when no class is lossless. */
@@ -228,6 +231,14 @@ public final class Fabric {
 
     public boolean isCe(int packet) {
         return packets.has(packet, Packets.CE);
+    }
+
+    /** What the engine of its destination sees. */
+    public Ecn ecn(int packet) {
+        if (!isEct(packet) || clearsEcn.get(packets.get(packet, Packets.DESTINATION))) {
+            return Ecn.NOT_ECT;
+        }
+        return isCe(packet) ? Ecn.CE : Ecn.ECT;
     }
 
     /** A host is done with a packet. */
@@ -598,6 +609,11 @@ public final class Fabric {
     public void markFrom(int port, long bytes) {
         ports[port].markFromBytes = bytes;
         ports[port].markAllBytes = bytes;
+    }
+
+    /** The ECN field of all that goes to a host is cleared right before it. */
+    public void clearEcnTo(int host) {
+        clearsEcn.set(host);
     }
 
     /** Plans link failures and repairs, none of them before now. */

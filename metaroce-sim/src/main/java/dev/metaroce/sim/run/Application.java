@@ -1,6 +1,7 @@
 package dev.metaroce.sim.run;
 
 import dev.metaroce.event.EventSink;
+import dev.metaroce.transport.DeviceLimits;
 
 /**
  * What the hosts of a simulation do besides flows. Called on the simulation's thread; does nothing
@@ -22,6 +23,14 @@ public interface Application {
      */
     default boolean onArrival(int host, int packet) {
         return true;
+    }
+
+    /**
+     * What a host is limited by, when that is not what is common to all; asked for before the first
+     * event. The payload MTU must be the common one.
+     */
+    default DeviceLimits limits(int host, DeviceLimits common) {
+        return common;
     }
 
     /** Receives what the engine of a host reports; asked for whenever one starts. */

@@ -1,6 +1,7 @@
 package dev.metaroce.sim.run;
 
 import java.util.Arrays;
+import java.util.BitSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
@@ -12,6 +13,7 @@ public final class Flows {
     private long[] startPs = new long[64];
     private long[] endPs = new long[64];
     private int[] numbers = new int[64];
+    private final BitSet reads = new BitSet();
     private final Map<Integer, String> failures = new LinkedHashMap<>();
     private int count;
     private int ended;
@@ -37,6 +39,16 @@ public final class Flows {
         numbers[count] = number;
         expected = Math.max(expected, count + 1);
         return count++;
+    }
+
+    /** The bytes of a flow come from its destination: its source READs them. */
+    void reads(int flow) {
+        reads.set(flow);
+    }
+
+    /** True when a flow is a READ, from its source's view; else it is a WRITE. */
+    public boolean isRead(int flow) {
+        return reads.get(flow);
     }
 
     /** So many more will come. */

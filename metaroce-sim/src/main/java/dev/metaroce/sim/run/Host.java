@@ -135,7 +135,7 @@ final class Host implements EventSink {
         if (channel.posted == DEPTH) {
             channel.waiting.add(flow);
         } else {
-            post(channel, flow, flows.bytes(flow), destination);
+            post(channel, flows, flow, destination);
         }
     }
 
@@ -150,7 +150,10 @@ final class Host implements EventSink {
 
     /** Connects, and has a lease once an empty WRITE is done. */
     void open(Host destination) {
-        post(channelTo(destination), OPENING - destination.number, 0, destination);
+        Channel channel = channelTo(destination);
+        long id = OPENING - destination.number;
+        long to = destination.region.address();
+        posted(channel, channel.pair.postWrite(id, region, 0, 0, to, destination.region.rkey()));
     }
 
     private Channel connect(Host destination) {
@@ -171,15 +174,18 @@ final class Host implements EventSink {
         return completions.getLast();
     }
 
-    private void post(Channel channel, long flow, long bytes, Host destination) {
-        PostResult result =
-                channel.pair.postWrite(
-                        flow,
-                        region,
-                        0,
-                        bytes,
-                        destination.region.address(),
-                        destination.region.rkey());
+    private void post(Channel channel, Flows flows, int flow, Host destination) {
+        long bytes = flows.bytes(flow);
+        long va = destination.region.address();
+        int rkey = destination.region.rkey();
+        posted(
+                channel,
+                flows.isRead(flow)
+                        ? channel.pair.postRead(flow, region, 0, bytes, va, rkey)
+                        : channel.pair.postWrite(flow, region, 0, bytes, va, rkey));
+    }
+
+    private static void posted(Channel channel, PostResult result) {
         if (result != PostResult.OK) {
             throw new IllegalStateException("a send queue with room refused: " + result);
         }
@@ -202,7 +208,7 @@ final class Host implements EventSink {
                 Integer next = channel.waiting.poll();
                 if (next != null) {
                     Host destination = simulation.host(flows.destination(flow));
-                    post(channel, next, flows.bytes(next), destination);
+                    post(channel, flows, next, destination);
                 } else if (closes && channel.posted == 0) {
                     channel.connection.close();
                     channels.remove(flows.destination(flow));

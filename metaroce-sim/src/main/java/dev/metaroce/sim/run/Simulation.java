@@ -83,6 +83,7 @@ public final class Simulation implements Fabric.Hosts {
     private long originPs;
 
     private int opening;
+    private boolean readsNothing = true;
     private long eventCount;
     private long traceHash;
 
@@ -117,7 +118,14 @@ public final class Simulation implements Fabric.Hosts {
         hostPorts = new int[hosts.length][];
         Rng own = rng.fork("hosts");
         for (int i = 0; i < hosts.length; i++) {
-            hosts[i] = new Host(i, config, config.limits(), own, 1, application.events(i));
+            hosts[i] =
+                    new Host(
+                            i,
+                            config,
+                            application.limits(i, config.limits()),
+                            own,
+                            1,
+                            application.events(i));
             hostPorts[i] = routes.ports(i);
         }
         sending = hosts[0];
@@ -237,6 +245,18 @@ public final class Simulation implements Fabric.Hosts {
      */
     public int addFlow(int source, int destination, long bytes, long atPs) {
         return addFlow(flows.count(), source, destination, atPs, bytes);
+    }
+
+    /**
+     * Adds a flow whose bytes {@code reader} fetches from {@code target} by READ, in the same way.
+     *
+     * @throws ConfigException as {@link #addFlow} does
+     */
+    public int addRead(int reader, int target, long bytes, long atPs) {
+        int flow = addFlow(reader, target, bytes, atPs);
+        flows.reads(flow);
+        readsNothing = false;
+        return flow;
     }
 
     private int addFlow(int number, int source, int destination, long atPs, long bytes) {
@@ -461,8 +481,8 @@ public final class Simulation implements Fabric.Hosts {
     }
 
     private void receive(Host to, int packet) {
-        // Data completes nothing that a flow of this host waits for; only answers do.
-        boolean news = !flowsOnly || !fabric.isEct(packet);
+        // Data completes nothing that a WRITE of this host waits for; only answers do.
+        boolean news = !flowsOnly || !readsNothing || !fabric.isEct(packet);
         deliver(to.number, packet);
         if (news) {
             poll(to);
@@ -485,7 +505,7 @@ public final class Simulation implements Fabric.Hosts {
                     fabric.offset(packet),
                     fabric.datagramBytes(packet),
                     hosts[fabric.source(packet)].address,
-                    fabric.isCe(packet));
+                    fabric.ecn(packet));
         }
         fabric.give(packet);
     }

@@ -3,8 +3,11 @@ package dev.metaroce.sim.cases;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.metaroce.event.CounterId;
+import dev.metaroce.event.EventId;
+import dev.metaroce.event.EventSink;
 import dev.metaroce.sim.fabric.FabricConfig;
 import dev.metaroce.sim.fabric.Marking;
+import dev.metaroce.sim.run.Application;
 import dev.metaroce.sim.run.SimConfig;
 import dev.metaroce.transport.DeviceLimits;
 
@@ -14,6 +17,8 @@ import org.junit.jupiter.api.TestReporter;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+
+import java.util.Arrays;
 
 /** Cases G01 to G04: what windows and hints do where senders meet. */
 class CongestionCasesTest {
@@ -179,6 +184,40 @@ class CongestionCasesTest {
 
         assertThat(net.countAll(CounterId.CE_PACKETS)).isZero();
         assertThat(net.lost(port -> true)).isPositive();
+        double boundPs = senders * bytes * 80.0 + ROUND_TRIP_PS;
+        assertThat(net.lastEndPs() / boundPs).isLessThan(1.5);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {8, 32})
+    @DisplayName("G04a: the field is cleared before the receiver: counted, told, and it goes on")
+    void g04MarksAreClearedOnTheWay(int senders) {
+        int[] told = new int[senders + 1];
+        Application application =
+                new Application() {
+                    @Override
+                    public EventSink events(int host) {
+                        return (nowNs, id, a, b, c) ->
+                                told[host] += id == EventId.ECN_MISSING ? 1 : 0;
+                    }
+                };
+        FabricConfig small =
+                FabricConfig.defaults().toBuilder().bufferBytesPer100G(64 << 10).build();
+        SimConfig config = new SimConfig(1, Net.withoutHints().build(), small);
+        Net net = new Net(Net.star(senders + 1, 1, Net.RATE, Net.US), config, application);
+        net.simulation.fabric().clearEcnTo(senders);
+        long bytes = 1 << 20;
+        for (int sender = 0; sender < senders; sender++) {
+            net.simulation.addFlow(sender, senders, bytes, 0);
+        }
+        net.runToEnd();
+
+        assertThat(net.port(2 * senders + 1).marks()).as("the network marks").isPositive();
+        assertThat(net.countAll(CounterId.CE_PACKETS)).isZero();
+        assertThat(net.count(senders, CounterId.NOT_ECT_PACKETS))
+                .isEqualTo(net.count(senders, CounterId.DATA_ACCEPTED));
+        assertThat(told[senders]).as("warnings, one per connection").isEqualTo(senders);
+        assertThat(Arrays.stream(told).sum()).isEqualTo(senders);
         double boundPs = senders * bytes * 80.0 + ROUND_TRIP_PS;
         assertThat(net.lastEndPs() / boundPs).isLessThan(1.5);
     }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.metaroce.event.CounterId;
 import dev.metaroce.sim.fabric.FabricConfig;
 import dev.metaroce.sim.fabric.Port;
+import dev.metaroce.sim.run.Application;
 import dev.metaroce.sim.run.Flows;
 import dev.metaroce.sim.run.SimConfig;
 import dev.metaroce.sim.run.Simulation;
@@ -42,8 +43,12 @@ final class Net {
     }
 
     Net(Topology topology, SimConfig config) {
+        this(topology, config, Application.NONE);
+    }
+
+    Net(Topology topology, SimConfig config, Application application) {
         this.topology = topology;
-        simulation = new Simulation(config, topology);
+        simulation = new Simulation(config, topology, application);
         flows = simulation.flows();
     }
 

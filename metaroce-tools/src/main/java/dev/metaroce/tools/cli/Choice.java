@@ -13,9 +13,18 @@ import java.util.stream.Collectors;
  */
 public abstract class Choice<E extends Enum<E>> implements ITypeConverter<E> {
     private final E[] constants;
+    private final String unsaid;
 
     protected Choice(Class<E> type) {
+        this(type, "");
+    }
+
+    /**
+     * @param unsaid end of some names that users need not write
+     */
+    protected Choice(Class<E> type, String unsaid) {
         constants = type.getEnumConstants();
+        this.unsaid = unsaid;
     }
 
     /** The name as a user writes it. */
@@ -23,15 +32,20 @@ public abstract class Choice<E extends Enum<E>> implements ITypeConverter<E> {
         return constant.name().toLowerCase(Locale.ROOT);
     }
 
+    private String name(E constant) {
+        String label = label(constant);
+        boolean isShorter = label.endsWith(unsaid);
+        return isShorter ? label.substring(0, label.length() - unsaid.length()) : label;
+    }
+
     @Override
     public E convert(String text) {
         for (E constant : constants) {
-            if (label(constant).equals(text)) {
+            if (name(constant).equals(text)) {
                 return constant;
             }
         }
-        String names =
-                Arrays.stream(constants).map(Choice::label).collect(Collectors.joining(", "));
+        String names = Arrays.stream(constants).map(this::name).collect(Collectors.joining(", "));
         throw new TypeConversionException("'" + text + "' is none of " + names);
     }
 }

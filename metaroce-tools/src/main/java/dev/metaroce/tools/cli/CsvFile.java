@@ -50,7 +50,7 @@ public final class CsvFile implements AutoCloseable {
 
     /** At most six digits behind the point; nothing when there is no number. */
     private static String decimal(double number) {
-        if (Double.isNaN(number)) {
+        if (!Double.isFinite(number)) {
             return "";
         }
         boolean isWhole = number == Math.rint(number) && Math.abs(number) < 1e15;

@@ -49,17 +49,11 @@ public final class Progress implements AutoCloseable {
                 .setInitialMax(total)
                 .setStyle(ProgressBarStyle.COLORFUL_UNICODE_BLOCK)
                 .setUpdateIntervalMillis(100)
+                // The library's own console output moves the cursor up to its last line, and so
+                // would draw over lines that others printed meanwhile.
                 .setConsumer(
-                        new DelegatingProgressBarConsumer(text -> draw(text, err), BAR_COLUMNS));
-    }
-
-    /**
-     * The library's own console output moves the cursor up to its last line, and so would draw over
-     * lines that others printed meanwhile; this one stays on the line where the cursor is.
-     */
-    private static void draw(String text, PrintWriter err) {
-        err.print("\r" + text + "\u001b[K");
-        err.flush();
+                        new DelegatingProgressBarConsumer(
+                                text -> Terminal.drawOver(text, err), BAR_COLUMNS));
     }
 
     /** True when bars are drawn, so that other output has to wipe the line first. */
@@ -85,7 +79,7 @@ public final class Progress implements AutoCloseable {
     public void close() {
         if (bar != null) {
             bar.close();
-            draw("", err);
+            Terminal.drawOver("", err);
         }
     }
 }

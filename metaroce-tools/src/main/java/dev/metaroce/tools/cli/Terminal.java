@@ -35,6 +35,15 @@ public final class Terminal {
         return (noColor == null || noColor.isEmpty()) && !"dumb".equals(System.getenv("TERM"));
     }
 
+    /**
+     * Draws over the line where the cursor is and stays on it; an empty text wipes it. Only where
+     * {@link Progress#hasBar}.
+     */
+    public static void drawOver(String text, PrintWriter err) {
+        err.print("\r" + text + "\u001b[K");
+        err.flush();
+    }
+
     /** Prints one line and flushes, so that lines of several processes keep their order. */
     public void line(String text) {
         out.println(text);

@@ -5,6 +5,7 @@ import dev.metaroce.ring.WorkCompletion;
 import dev.metaroce.transport.ConnectionState;
 import dev.metaroce.util.Rng;
 import dev.metaroce.verbs.QueuePair;
+import dev.metaroce.wire.Ecn;
 import dev.metaroce.wire.PacketMemory;
 import dev.metaroce.wire.TxBatch;
 
@@ -226,7 +227,7 @@ final class IdleConnections implements AutoCloseable {
             int end = batch.offset(run) + batch.bytes(run);
             for (int at = batch.offset(run); at < end; at += batch.segmentBytes(run)) {
                 int bytes = Math.min(batch.segmentBytes(run), end - at);
-                to.engine.onDatagram(nowNs, batch.memory(), at, bytes, from.address, false);
+                to.engine.onDatagram(nowNs, batch.memory(), at, bytes, from.address, Ecn.UNKNOWN);
             }
         }
     }

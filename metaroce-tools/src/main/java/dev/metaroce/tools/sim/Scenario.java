@@ -12,6 +12,7 @@ final class Scenario {
     /** How everything in the topology works. */
     record Equipment(
             TransportOptions transport,
+            MechanismOptions mechanisms,
             SwitchOptions switches,
             NicOptions nics,
             FaultOptions faults) {}
@@ -42,7 +43,7 @@ final class Scenario {
     SimConfig config(long seed) {
         return new SimConfig(
                 seed,
-                equipment.transport.limits(hostRate(topology)),
+                equipment.transport.limits(hostRate(topology), equipment.mechanisms.mechanisms()),
                 equipment.switches.config(),
                 equipment.nics.model(),
                 equipment.transport.connections());

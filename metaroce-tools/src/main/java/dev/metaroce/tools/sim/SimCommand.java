@@ -56,19 +56,22 @@ public final class SimCommand implements Callable<Integer>, JsonReporter {
     @ArgGroup(validate = false, heading = "%nEndpoints:%n", order = 3)
     private TransportOptions transport = new TransportOptions();
 
-    @ArgGroup(validate = false, heading = "%nNICs:%n", order = 4)
+    @ArgGroup(validate = false, heading = "%nMechanisms, to see what each earns:%n", order = 4)
+    private MechanismOptions mechanisms = new MechanismOptions();
+
+    @ArgGroup(validate = false, heading = "%nNICs:%n", order = 5)
     private NicOptions nics = new NicOptions();
 
-    @ArgGroup(validate = false, heading = "%nSwitches:%n", order = 5)
+    @ArgGroup(validate = false, heading = "%nSwitches:%n", order = 6)
     private SwitchOptions switches = new SwitchOptions();
 
-    @ArgGroup(validate = false, heading = "%nFaults:%n", order = 6)
+    @ArgGroup(validate = false, heading = "%nFaults:%n", order = 7)
     private FaultOptions faults = new FaultOptions();
 
-    @ArgGroup(validate = false, heading = "%nRuns:%n", order = 7)
+    @ArgGroup(validate = false, heading = "%nRuns:%n", order = 8)
     private RunOptions runs = new RunOptions();
 
-    @ArgGroup(validate = false, heading = "%nOutput:%n", order = 8)
+    @ArgGroup(validate = false, heading = "%nOutput:%n", order = 9)
     private OutputOptions output = new OutputOptions();
 
     @Override
@@ -114,7 +117,7 @@ public final class SimCommand implements Callable<Integer>, JsonReporter {
     }
 
     private Scenario.Equipment equipment() {
-        return new Scenario.Equipment(transport, switches, nics, faults);
+        return new Scenario.Equipment(transport, mechanisms, switches, nics, faults);
     }
 
     private int one(Output to, BooleanSupplier mayGoOn) {

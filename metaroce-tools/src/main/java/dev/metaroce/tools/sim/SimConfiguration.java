@@ -7,6 +7,8 @@ import dev.metaroce.tools.cli.Choice;
 import dev.metaroce.transport.DeviceLimits;
 import dev.metaroce.wire.Profile;
 
+import java.util.List;
+
 /**
  * What is simulated.
  *
@@ -14,6 +16,7 @@ import dev.metaroce.wire.Profile;
  * @param flows that start by themselves or later
  * @param bytes of the flows that have started, or will by themselves
  * @param hints receivers tell senders which rate they may take
+ * @param mechanisms those that differ from what is specified
  */
 record SimConfiguration(
         String topology,
@@ -31,6 +34,7 @@ record SimConfiguration(
         int contexts,
         String policy,
         boolean hints,
+        List<String> mechanisms,
         String connections,
         long seed) {
     static SimConfiguration of(Simulation simulation) {
@@ -58,6 +62,7 @@ record SimConfiguration(
                 limits.contexts(),
                 Choice.label(limits.policy()),
                 limits.inboundRateBitsPerSecond() > 0,
+                MechanismOptions.differences(limits.mechanisms()),
                 Choice.label(simulation.config().connections()),
                 simulation.config().seed());
     }

@@ -42,6 +42,9 @@ final class SimReport {
                 c.hints() ? "on" : "off",
                 c.connections(),
                 c.seed());
+        if (!c.mechanisms().isEmpty()) {
+            out.line(" not as specified: %s", String.join(", ", c.mechanisms()));
+        }
         out.line("-".repeat(WIDTH));
     }
 

@@ -8,6 +8,7 @@ import dev.metaroce.tools.cli.Numbers.Whole;
 import dev.metaroce.tools.cli.ProfileName;
 import dev.metaroce.transport.DeviceLimits;
 import dev.metaroce.transport.ExhaustionPolicy;
+import dev.metaroce.transport.Mechanisms;
 import dev.metaroce.wire.Profile;
 
 import org.jspecify.annotations.Nullable;
@@ -86,9 +87,10 @@ final class TransportOptions {
     /**
      * @param inboundRateBitsPerSecond what a host can receive
      */
-    DeviceLimits limits(long inboundRateBitsPerSecond) {
+    DeviceLimits limits(long inboundRateBitsPerSecond, Mechanisms mechanisms) {
         DeviceLimits.Builder builder =
                 SimConfig.limits(noHints ? 0 : inboundRateBitsPerSecond).toBuilder();
+        builder.mechanisms(mechanisms);
         builder.profiles(profile.code());
         if (mtu != null) {
             builder.payloadMtu(mtu);

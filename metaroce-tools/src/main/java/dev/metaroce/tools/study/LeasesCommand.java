@@ -1,12 +1,8 @@
 package dev.metaroce.tools.study;
 
-import dev.metaroce.sim.ConfigException;
 import dev.metaroce.sim.study.BusySenders;
 import dev.metaroce.sim.study.LeaseLatency;
 import dev.metaroce.tools.cli.Choice;
-import dev.metaroce.tools.cli.Interruption;
-import dev.metaroce.tools.cli.Json;
-import dev.metaroce.tools.cli.JsonReporter;
 import dev.metaroce.tools.cli.Numbers.Whole;
 import dev.metaroce.tools.cli.Output;
 import dev.metaroce.tools.cli.Terminal;
@@ -17,15 +13,9 @@ import dev.metaroce.transport.ExhaustionPolicy;
 import org.jspecify.annotations.Nullable;
 
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
-import tools.jackson.databind.node.ObjectNode;
-
-import java.nio.file.Path;
 import java.util.List;
-import java.util.concurrent.Callable;
 import java.util.function.BooleanSupplier;
 
 /** {@code metaroce study leases}: more busy senders than contexts, and what a lease costs. */
@@ -37,12 +27,8 @@ import java.util.function.BooleanSupplier;
         description =
                 "Lets many busy senders share the contexts of one receiver, once with each policy,"
                         + " and sends one small message with and without a lease at hand.")
-public final class LeasesCommand implements Callable<Integer>, JsonReporter {
-    private static final int REPORT_SECONDS = 60;
-    private static final double PS_PER_US = 1e6;
+public final class LeasesCommand extends Study {
     private static final int MESSAGES_MAX = 20_000_000;
-
-    @Spec private CommandSpec spec;
 
     @Option(
             names = "--senders",
@@ -57,20 +43,6 @@ public final class LeasesCommand implements Callable<Integer>, JsonReporter {
             converter = Contexts.class,
             description = "Contexts of the receiver, 1..256 (256).")
     private int contexts = 256;
-
-    @Option(
-            names = "--rate",
-            paramLabel = "RATE",
-            converter = Quantity.Rate.class,
-            description = "Of every link: 100G, 400G (400G).")
-    private long rateBitsPerSecond = 400_000_000_000L;
-
-    @Option(
-            names = "--round-trip",
-            paramLabel = "TIME",
-            converter = Quantity.Delay.class,
-            description = "Over links that carry nothing else, there and back (10us).")
-    private long roundTripPs = 10_000_000;
 
     @Option(
             names = "--backlog",
@@ -107,35 +79,8 @@ public final class LeasesCommand implements Callable<Integer>, JsonReporter {
             description = "One policy only: queue, deny, preempt (each of them).")
     private @Nullable ExhaustionPolicy policy;
 
-    @Option(names = "--seed", paramLabel = "N", description = "Seed of everything random (1).")
-    private long seed = 1;
-
-    @Option(
-            names = "--json",
-            paramLabel = "FILE",
-            description = "All figures as one JSON document; - for standard output.")
-    private @Nullable Path json;
-
-    @Option(
-            names = "--csv",
-            paramLabel = "FILE",
-            description = "All figures as CSV: lines of table, row, quantity, value.")
-    private @Nullable Path csv;
-
     @Override
-    public boolean json() {
-        return Output.isStandardOutput(json);
-    }
-
-    @Override
-    public ObjectNode document() {
-        ObjectNode document = Json.object();
-        document.put("command", spec.qualifiedName());
-        return document;
-    }
-
-    @Override
-    public Integer call() {
+    void check() {
         if (backlogBytes < 1 || messageBytes < 1 || quotaBytes < 1) {
             throw ToolException.usage("--backlog, --size and --quota: from 1 byte up");
         }
@@ -144,47 +89,36 @@ public final class LeasesCommand implements Callable<Integer>, JsonReporter {
                     "--backlog of %d senders are more than %d messages of --size %d"
                             .formatted(senders, MESSAGES_MAX, messageBytes));
         }
-        Output to = new Output(spec, json);
-        try (Interruption interruption =
-                Interruption.bySignal(() -> to.warn("interrupted"), REPORT_SECONDS)) {
-            return measure(to, () -> !interruption.isAsked());
-        } catch (ConfigException e) {
-            throw ToolException.usage(String.valueOf(e.getMessage()));
-        }
     }
 
-    private int measure(Output to, BooleanSupplier mayGoOn) {
-        ObjectNode document = document();
-        try (Tables tables = new Tables(to, csv, document)) {
-            tables.begin(
-                    "busy_senders",
-                    "%s busy senders, %d contexts, %.0f Gb/s, %.1f us; %s each in messages of %s;"
-                                    .formatted(
-                                            Terminal.count(senders),
-                                            contexts,
-                                            rateBitsPerSecond / 1e9,
-                                            roundTripPs / PS_PER_US,
-                                            Terminal.bytes(backlogBytes),
-                                            Terminal.bytes(messageBytes))
-                            + " quota %s or %.1f us"
-                                    .formatted(
-                                            Terminal.bytes(quotaBytes), quotaTimePs / PS_PER_US));
-            List<ExhaustionPolicy> policies =
-                    policy == null ? List.of(ExhaustionPolicy.values()) : List.of(policy);
-            double referenceGbps = BusySenders.referenceGbps(setup(policies.getFirst()), mayGoOn);
-            for (ExhaustionPolicy each : policies) {
-                tables.add(row(BusySenders.run(setup(each), mayGoOn, referenceGbps)));
-            }
-            tables.begin("latency", "one WRITE of 64 B from posting to completion");
-            var latency = new LeaseLatency.Setup(seed, rateBitsPerSecond, roundTripPs, 64);
-            for (LeaseLatency.Row row : LeaseLatency.measure(latency)) {
-                tables.add(
-                        new Tables.Row(row.what())
-                                .with("latency_us", "latency[us]", row.latencyUs())
-                                .with("round_trips_more", "round trips more", row.roundTrips()));
-            }
+    @Override
+    void measure(Output to, Tables tables, BooleanSupplier mayGoOn) {
+        tables.begin(
+                "busy_senders",
+                "%s busy senders, %d contexts, %.0f Gb/s, %.1f us; %s each in messages of %s;"
+                                .formatted(
+                                        Terminal.count(senders),
+                                        contexts,
+                                        rateBitsPerSecond / 1e9,
+                                        roundTripPs / PS_PER_US,
+                                        Terminal.bytes(backlogBytes),
+                                        Terminal.bytes(messageBytes))
+                        + " quota %s or %.1f us"
+                                .formatted(Terminal.bytes(quotaBytes), quotaTimePs / PS_PER_US));
+        List<ExhaustionPolicy> policies =
+                policy == null ? List.of(ExhaustionPolicy.values()) : List.of(policy);
+        double referenceGbps = BusySenders.referenceGbps(setup(policies.getFirst()), mayGoOn);
+        for (ExhaustionPolicy each : policies) {
+            tables.add(row(BusySenders.run(setup(each), mayGoOn, referenceGbps)));
         }
-        return to.end(document, mayGoOn.getAsBoolean() ? "" : "interrupted: figures are of a part");
+        tables.begin("latency", "one WRITE of 64 B from posting to completion");
+        var latency = new LeaseLatency.Setup(seed, rateBitsPerSecond, roundTripPs, 64);
+        for (LeaseLatency.Row row : LeaseLatency.measure(latency)) {
+            tables.add(
+                    new Tables.Row(row.what())
+                            .with("latency_us", "latency[us]", row.latencyUs())
+                            .with("round_trips_more", "round trips more", row.roundTrips()));
+        }
     }
 
     private BusySenders.Setup setup(ExhaustionPolicy each) {

@@ -12,7 +12,14 @@ import picocli.CommandLine.Spec;
         description =
                 "Each study is a set of simulations with the engine of the other commands. It does"
                         + " not depend on the machine: the same options give the same figures.",
-        subcommands = {LeasesCommand.class})
+        subcommands = {
+            LeasesCommand.class,
+            LossCommand.class,
+            IncastCommand.class,
+            PlanesCommand.class,
+            AblationCommand.class,
+            FairnessCommand.class
+        })
 public final class StudyCommand implements Runnable {
     @Spec private CommandSpec spec;
 

@@ -16,7 +16,7 @@ import java.util.Locale;
 
 /** The tables of a study: lines for people, CSV and a document, as each row becomes known. */
 final class Tables implements AutoCloseable {
-    private static final int NAME_WIDTH = 16;
+    private static final int NAME_WIDTH = 24;
 
     private final Output output;
     private final @Nullable CsvFile csv;
@@ -43,6 +43,13 @@ final class Tables implements AutoCloseable {
         Row with(String key, String title, double value) {
             quantities.add(new Quantity(key, title, value));
             return this;
+        }
+
+        /** Their median, and the least and the greatest of them beside it. */
+        Row with(String key, String title, Spread spread) {
+            return with(key, title, spread.median())
+                    .with(key + "_min", "least", spread.min())
+                    .with(key + "_max", "greatest", spread.max());
         }
 
         Row with(String key, String title, long count) {

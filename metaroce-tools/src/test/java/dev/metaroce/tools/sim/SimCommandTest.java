@@ -343,6 +343,24 @@ class SimCommandTest {
     }
 
     @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "--congestion nscc --no-ecn | congestion nscc, no ECN",
+                "--path-choice recycled --sack 64 | path choice recycled, SACK 64",
+                "--sequence lease --resend other | sequence per lease, resend on another path",
+            })
+    void theHeaderSaysWhatIsNotAsSpecified(String options, String words) {
+        String arguments = "--hosts 4 --size 64k ";
+
+        assertThat(Sims.run(arguments).out()).doesNotContain("as specified");
+        assertThat(Sims.run(arguments + options).out())
+                .contains(" not as specified: " + words + System.lineSeparator());
+        assertThat(Sims.document(0, arguments + options).at("/configuration/mechanisms").size())
+                .isEqualTo(2);
+    }
+
+    @ParameterizedTest
     @CsvSource({"pfc", "credit"})
     void aLosslessNetworkDropsNothing(String control) {
         String arguments =
