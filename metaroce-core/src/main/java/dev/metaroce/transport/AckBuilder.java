@@ -188,7 +188,7 @@ final class AckBuilder {
 
     private int sendAck(long nowNs, int cid, TxBatch batch) {
         TransportConnection connection = contexts.connection(cid);
-        long mask = connection == null ? 0 : firstOf(contexts.ackMask(cid));
+        long mask = connection == null ? 0 : pathsToTell(cid);
         if (connection == null || mask == 0) {
             return 0;
         }
@@ -244,6 +244,17 @@ final class AckBuilder {
         device.timers.cancel(DeviceState.timer(cid, DeviceState.ACK_TIMER));
         device.counters.increment(CounterId.ACKS_SENT);
         return 1;
+    }
+
+    /** Paths with news, and others too where answers get lost. */
+    private long pathsToTell(int cid) {
+        long owed = firstOf(contexts.ackMask(cid));
+        //= MR-4.3-14
+        if (owed == 0 || !contexts.has(cid, RxContexts.ANSWERS_MISSED)) {
+            return owed;
+        }
+        int paths = contexts.paths(cid);
+        return paths > RECORDS_MAX ? owed : (1L << paths) - 1;
     }
 
     /** As many of the paths as one ACK has room for. */

@@ -103,26 +103,33 @@ final class Completer {
                 (AckHeader.recordFlags(m, record) & AckHeader.RFLAG_PROBE_REPLY) != 0;
         //= MR-4.3-11, MR-4.3-23
         boolean probed = answersProbe && !watch.isHomeAnswer(path.state, echo) && path.isProbed();
-        long rttNs = rttNs(nowNs, echo, AckHeader.ackDelay(m, record));
+        int delay = AckHeader.ackDelay(m, record);
+        //= MR-4.3-14
+        long rttNs = delay < AckHeader.ACK_DELAY_MAX ? rttNs(nowNs, echo, delay) : 0;
         if (acked > 0 || probed) {
             path.state.rtt().onSample(rttNs);
         }
         if (acked > 0) {
-            if (path.isOnlySlow(echo)) {
-                path.state.congestion().onSpuriousTimeout();
-            }
             path.onDelivered(acked);
             device.noteAcknowledged(acked);
             int ce = path.newCePackets(AckHeader.cePackets(m, record));
             path.state.congestion().onAck(nowNs, acked, Math.min(ce, acked), rttNs);
             lease.selector.onAck(pathId, acked, Math.min(ce, acked));
-            lease.onRoundTrip(rttNs);
+            if (rttNs > 0) {
+                lease.onRoundTrip(rttNs);
+            }
         }
         if (lease.sackBits > 0 && (holes || probed)) {
             lose(nowNs, lease, path, pathId, LossDetector.overtaken(path, found));
         }
         if (probed || holes != bits) {
             onTold(nowNs, lease, path, pathId, probed ? path.toldUntil(echo) : echo, probed);
+        }
+        if (path.state.timeouts() > 1 && (acked > 0 || probed) && path.lostCount() == 0) {
+            // All had arrived: answers were lost, or late.
+            //= MR-5.3-5
+            path.state.congestion().onSpuriousTimeout();
+            device.noteLoss();
         }
         if (acked > 0 || probed) {
             watch.onArrival(nowNs, lease, echo);

@@ -229,11 +229,7 @@ final class LeaseClient {
         }
         TxLease lease = takeLease(c.peer);
         int token = CommonHeader.token(grant.cid, grant.epoch);
-        if (!c.established) {
-            c.planes = PeerPlanes.of(c.peer, grant.addresses, device.identity.planes());
-        }
-        c.hear(source);
-        lease.spread(c.planes);
+        lease.spread(planes(c, source));
         lease.open(c.peer, grant.cid, grant.epoch, token, grant.paths, profile == Profile.M);
         //= MR-3.4-10
         int mtu = Math.min(grant.mtu, limits.payloadMtu());
@@ -245,12 +241,7 @@ final class LeaseClient {
                 grant.maxReads);
         lease.allow(nowNs, grant.windowKib, grant.rateHint);
         noteAnswer(nowNs, c);
-        //= MR-5.1-3
-        for (int i = 0; i < lease.pathCount; i++) {
-            lease.states[i].rtt().guess(c.wish().answeredNs);
-        }
-        lease.onRoundTrip(Math.max(1, c.wish().answeredNs));
-        pathTimers.watch().onOpen(nowNs, lease);
+        pathTimers.onOpen(nowNs, c, lease);
         c.lease = lease;
         lease.number = ++c.leaseNumber;
         c.leaseState = LeaseState.OPEN;
@@ -277,6 +268,15 @@ final class LeaseClient {
         device.event(nowNs, EventId.LEASE_OPENED, c.index, grant.cid, grant.epoch);
         c.readyAll();
         afterProgress(nowNs, c);
+    }
+
+    /** The planes that lead to the peer, which is heard now. */
+    private @Nullable PeerPlanes planes(TransportConnection c, NetAddress source) {
+        if (!c.established) {
+            c.planes = PeerPlanes.of(c.peer, grant.addresses, device.identity.planes());
+        }
+        c.hear(source);
+        return c.planes;
     }
 
     /**

@@ -2,7 +2,6 @@ package dev.metaroce.transport;
 
 import dev.metaroce.event.CounterId;
 import dev.metaroce.path.PathHealth;
-import dev.metaroce.wire.CommonHeader;
 
 import java.util.Locale;
 
@@ -26,8 +25,15 @@ final class PathTimers {
         watch = new PathWatch(device);
     }
 
-    PathWatch watch() {
-        return watch;
+    /** A lease was opened: what its first answer told of the round trip is a first guess. */
+    void onOpen(long nowNs, TransportConnection c, TxLease lease) {
+        long answeredNs = c.wish().answeredNs;
+        //= MR-5.1-3
+        for (int i = 0; i < lease.pathCount; i++) {
+            lease.states[i].rtt().guess(answeredNs);
+        }
+        lease.onRoundTrip(Math.max(1, answeredNs));
+        watch.onOpen(nowNs, lease);
     }
 
     /** When the lease must be looked at again. */
@@ -145,9 +151,6 @@ final class PathTimers {
         }
         //= MR-4.3-3
         path.state.onTimeout(nowNs);
-        if (path.state.timeouts() == 2) {
-            path.onFirstTimeout(CommonHeader.toTxTime(nowNs));
-        }
         if (path.state.timeouts() > 1) {
             device.counters.increment(CounterId.RTO_FIRED);
             path.state.congestion().onTimeout(nowNs);

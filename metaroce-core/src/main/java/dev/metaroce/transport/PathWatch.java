@@ -67,10 +67,6 @@ final class PathWatch {
             } else if (path.isWaiting()
                     && lease.hasArrivedSince(path.unaSentTime(), patienceNs, limits.ackDelayNs())) {
                 suspect(nowNs, path);
-            } else if (way.isReturning() && path.state.inFlight() == 0) {
-                //= MR-4.3-24
-                tell(nowNs, c, i, path.state.route(), way.home());
-                path.state.moveTo(way.home());
             }
         }
     }
@@ -122,6 +118,16 @@ final class PathWatch {
     }
 
     // The way back
+
+    /** Sends a path home that only waited until nothing of it was on the way. */
+    void goHome(long nowNs, TransportConnection c, TxLease lease, int pathId) {
+        PathState state = lease.states[pathId];
+        if (state.way().isReturning() && state.inFlight() == 0) {
+            //= MR-4.3-24
+            tell(nowNs, c, pathId, state.route(), state.way().home());
+            state.moveTo(state.way().home());
+        }
+    }
 
     private long intervalNs(PathState state) {
         return PathHealth.questionIntervalNs(state, limits.rtoFloorNs());

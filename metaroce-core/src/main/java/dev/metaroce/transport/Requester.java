@@ -33,6 +33,7 @@ final class Requester {
 
     private final DeviceState device;
     private final Counters counters;
+    private final PathWatch watch;
     private final boolean ecn;
     private final ReceiverShares shares;
     private int turnPackets;
@@ -41,6 +42,7 @@ final class Requester {
         this.device = device;
         this.shares = shares;
         counters = device.counters;
+        watch = new PathWatch(device);
         //= MR-5.2-5
         ecn = device.limits.mechanisms().ecn();
     }
@@ -57,7 +59,7 @@ final class Requester {
         if (lease == null || c.leaseState == LeaseState.RELEASING) {
             return 0;
         }
-        int sent = sendProbes(nowNs, lease, batch);
+        int sent = sendProbes(nowNs, c, lease, batch);
         while (sent < budget && batch.hasRoom(largestPacket(lease))) {
             int run = resendLost(nowNs, c, lease, batch, budget - sent);
             if (run == 0) {
@@ -77,7 +79,7 @@ final class Requester {
             for (int i = 0; i < lease.pathCount; i++) {
                 lease.paths[i].probeTail();
             }
-            sent += sendProbes(nowNs, lease, batch);
+            sent += sendProbes(nowNs, c, lease, batch);
         }
         return sent;
     }
@@ -98,9 +100,10 @@ final class Requester {
         return false;
     }
 
-    private int sendProbes(long nowNs, TxLease lease, TxBatch batch) {
+    private int sendProbes(long nowNs, TransportConnection c, TxLease lease, TxBatch batch) {
         int sent = 0;
         for (int i = 0; i < lease.pathCount; i++) {
+            watch.goHome(nowNs, c, lease, i);
             TxPath path = lease.paths[i];
             if (path.probeWanted && batch.hasRoom(CommonHeader.MIN_PACKET_BYTES)) {
                 int txTime = CommonHeader.toTxTime(nowNs);

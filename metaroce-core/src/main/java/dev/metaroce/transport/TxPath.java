@@ -63,9 +63,6 @@ final class TxPath {
     private boolean probed;
     private int probeTime;
 
-    /** When the first time-out of the latest row that counts was. */
-    private int timeoutTime;
-
     /** Number of the sending that was to follow the last probe. */
     private int probedOrder;
 
@@ -465,7 +462,10 @@ final class TxPath {
 
     private boolean isBefore(int at, int echoTime) {
         int age = echoTime - slots.sentTime[at];
-        return age > guard.patience(state.rtt().srttNs());
+        int patience = guard.patience(state.rtt().srttNs());
+        // A probe may go in the same unit of time as what it follows.
+        boolean followed = probed && echoTime == probeTime && slots.sentOrder[at] - probedOrder < 0;
+        return age > patience || (followed && age == patience);
     }
 
     /**
@@ -642,16 +642,6 @@ final class TxPath {
         probeTime = txTime;
         probedOrder = order;
         probeWanted = false;
-    }
-
-    /** A time-out that counts is the first of a row. */
-    void onFirstTimeout(int txTime) {
-        timeoutTime = txTime;
-    }
-
-    /** True when an answer to something of before the time-outs shows that they were too early. */
-    boolean isOnlySlow(int echoTime) {
-        return state.timeouts() > 1 && echoTime - timeoutTime < 0;
     }
 
     /** Nothing follows for now that would tell of the last packets: a probe is to do so. */

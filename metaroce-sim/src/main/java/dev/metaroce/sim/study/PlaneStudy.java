@@ -34,6 +34,8 @@ public final class PlaneStudy {
     /** The full rate is back when it is this much of the one before, or more. */
     public static final double FULL_SHARE = 0.97;
 
+    private static final int AFTERWARDS = 20;
+
     /** Round trips that the paths of a dead plane have to find other planes. */
     public static final int RECOVERY_ROUND_TRIPS = 5;
 
@@ -48,7 +50,8 @@ public final class PlaneStudy {
      * @param warmUpPs time before anything is measured
      * @param healthyPs time that is measured with all planes
      * @param brokenPs time for which a plane is dead after that; 0: none dies
-     * @param repairedPs time that is measured after the repair
+     * @param repairedPs time that is measured after the repair, at most: the study ends when the
+     *     full rate was back for {@value #AFTERWARDS} round trips
      */
     public record Setup(
             long seed,
@@ -159,7 +162,7 @@ public final class PlaneStudy {
         advanceTo(setup.warmUpPs(), mayGoOn);
         long bytes = received();
         for (long atPs = setup.warmUpPs() + setup.roundTripPs();
-                atPs <= setup.endPs() && mayGoOn.getAsBoolean();
+                atPs <= setup.endPs() && !isOver(atPs) && mayGoOn.getAsBoolean();
                 atPs += setup.roundTripPs()) {
             advanceTo(atPs, mayGoOn);
             long now = received();
@@ -167,6 +170,16 @@ public final class PlaneStudy {
             bytes = now;
         }
         return outcome();
+    }
+
+    /** True when the full rate was back for a while. */
+    private boolean isOver(long atPs) {
+        double repairUs = setup.repairPs() / 1e6;
+        double healthy = mean(0, setup.failPs() / 1e6);
+        double awhileUs = AFTERWARDS * setup.roundTripPs() / 1e6;
+        return setup.brokenPs() > 0
+                && atPs / 1e6 - awhileUs > repairUs
+                && firstUs(repairUs, FULL_SHARE * healthy) + awhileUs < atPs / 1e6;
     }
 
     private void advanceTo(long atPs, BooleanSupplier mayGoOn) {
