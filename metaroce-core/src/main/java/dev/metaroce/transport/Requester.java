@@ -215,6 +215,9 @@ final class Requester {
             emit(nowNs, lease, choice, psn, flags, batch);
             sent++;
         }
+        if (stream == null) {
+            lease.onDry();
+        }
         return sent;
     }
 
@@ -281,7 +284,7 @@ final class Requester {
             if (isInPace(nowNs, lease)) {
                 return true;
             }
-            shares.onPullsKeptBack(nowNs);
+            shares.hints().onPullsKeptBack(nowNs);
             if (isInPace(nowNs, lease)) {
                 return true;
             }

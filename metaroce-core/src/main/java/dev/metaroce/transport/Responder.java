@@ -284,7 +284,8 @@ final class Responder {
         boolean ceEdge = contexts.notePathCe(cid, path, ce);
         int flags = CommonHeader.flags(m, at);
         if ((flags & Flags.RETX) == 0) {
-            contexts.note(cid, RxContexts.WANTS_MORE, (flags & Flags.MORE) != 0);
+            int txTime = CommonHeader.txTime(m, at);
+            acks.hints().onPacket(nowNs, cid, txTime, (flags & Flags.MORE) != 0);
         }
         boolean asked = (flags & Flags.ACK_REQ) != 0;
         long unacked = contexts.addPayload(cid, payload);
