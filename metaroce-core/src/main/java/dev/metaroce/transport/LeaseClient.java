@@ -245,6 +245,7 @@ final class LeaseClient {
         lease.allow(nowNs, grant.windowKib, grant.rateHint, grant.hintSeq);
         noteAnswer(nowNs, c);
         pathTimers.onOpen(nowNs, c, lease);
+        lease.startLate(nowNs);
         c.lease = lease;
         lease.number = ++c.leaseNumber;
         c.leaseState = LeaseState.OPEN;

@@ -33,7 +33,6 @@ final class PathTimers {
             lease.states[i].rtt().guess(answeredNs);
         }
         lease.onRoundTrip(Math.max(1, answeredNs));
-        lease.startLate(nowNs);
         watch.onOpen(nowNs, lease);
     }
 

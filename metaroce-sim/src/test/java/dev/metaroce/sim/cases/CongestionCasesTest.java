@@ -84,7 +84,7 @@ class CongestionCasesTest {
 
     @ParameterizedTest
     @ValueSource(ints = {8, 32, 64})
-    @DisplayName("G01: with hints the longest queue is less than half of that without")
+    @DisplayName("G01: with hints the queue is below the marks within two round trips")
     void g01HintsKeepTheQueueShort(int senders, TestReporter reporter) {
         Incast with = incast(senders, true);
         Incast without = incast(senders, false);
@@ -92,6 +92,7 @@ class CongestionCasesTest {
         reporter.publishEntry(seen);
 
         assertThat(with.queue).as(seen).isLessThan(without.queue / 2);
+        assertThat(with.belowMarkPs).as(seen).isLessThanOrEqualTo(2 * ROUND_TRIP_PS);
     }
 
     @ParameterizedTest
