@@ -226,7 +226,6 @@ final class Requester {
      */
     private int choosePath(TxLease lease, int runPackets) {
         for (int tries = 0; tries < lease.pathCount; tries++) {
-            //= MR-5.2-6
             int choice = lease.selector.next(lease.states, lease.pathCount, runPackets);
             if (choice < 0 || lease.paths[choice].hasPsn()) {
                 return choice;
