@@ -1,6 +1,7 @@
 package dev.metaroce.transport;
 
 import dev.metaroce.congestion.FairShare;
+import dev.metaroce.event.CounterId;
 import dev.metaroce.util.IntRing;
 import dev.metaroce.wire.AckHeader;
 
@@ -25,6 +26,14 @@ final class RateHints {
     /** So long a new lease is taken for one that wants all it can get. */
     private static final int NEW_PERIODS = 3;
 
+    /** Packets and periods over which the rate of a lease is judged, whichever comes first. */
+    private static final int JUDGED_PACKETS = 8;
+
+    private static final int JUDGED_PERIODS = 16;
+
+    /** While marks tell of a queue so much less is shared out. */
+    private static final int QUEUE_PART = 16;
+
     /** A lease is told at once when its hint changes by more than such a part. */
     private static final int TELL_PART = 8;
 
@@ -40,8 +49,11 @@ final class RateHints {
 
     // By CID
 
-    /** Payload that was measured already. */
-    private long[] measured = {};
+    /** Payload when the rate was judged last, when that was, and what came of it. */
+    private long[] judgedBytes = {};
+
+    private long[] judgedNs = {};
+    private long[] rate = {};
 
     /** Something came, and when the latest of it was sent. */
     private boolean[] hasCome = {};
@@ -54,6 +66,7 @@ final class RateHints {
     private long[] share = {};
 
     private long refreshedNs;
+    private long marksBefore;
 
     /** CIDs that are to be told their hint, with or without other news. */
     private final IntRing untold = new IntRing();
@@ -88,7 +101,9 @@ final class RateHints {
         if (cid >= leases.length) {
             grow(contexts.end());
         }
-        measured[cid] = 0;
+        judgedBytes[cid] = 0;
+        judgedNs[cid] = nowNs;
+        rate[cid] = FairShare.UNLIMITED;
         hasCome[cid] = false;
         contexts.rateHint(cid, 0);
         int count = contexts.inUse();
@@ -108,7 +123,9 @@ final class RateHints {
     }
 
     private void grow(int size) {
-        measured = Arrays.copyOf(measured, size);
+        judgedBytes = Arrays.copyOf(judgedBytes, size);
+        judgedNs = Arrays.copyOf(judgedNs, size);
+        rate = Arrays.copyOf(rate, size);
         hasCome = Arrays.copyOf(hasCome, size);
         latest = Arrays.copyOf(latest, size);
         leases = Arrays.copyOf(leases, size);
@@ -169,7 +186,8 @@ final class RateHints {
             demand = new long[room];
             share = new long[room];
         }
-        int count = measure(nowNs, elapsedNs);
+        int count = measure(nowNs);
+        long shared = shared(elapsedNs, count + parts);
         //= MR-5.8-1
         Arrays.fill(demand, count, count + parts, pulls.demand());
         boolean anyWants = false;
@@ -181,11 +199,11 @@ final class RateHints {
             return;
         }
         //= MR-5.6-3
-        fairShare.compute((long) sharedMbps * MBPS, demand, count + parts, share);
+        fairShare.compute(shared * MBPS, demand, count + parts, share);
         pulls.allow(nowNs, parts == 0 ? capacity(device.limits) : share[count]);
         // What was asked for comes within a round trip, and what is asked for now after one.
         long pulled = Math.max(pullsBefore, pulls.promisedMbps());
-        long free = sharedMbps - pulled - lower(count);
+        long free = shared - pulled - lower(count);
         long missing = 0;
         for (int i = 0; i < count; i++) {
             missing += Math.max(0, share[i] - contexts.rateHint(leases[i]));
@@ -196,28 +214,52 @@ final class RateHints {
         }
     }
 
+    /**
+     * What is shared out now, in Mb/s: less when there are several to share it and marked packets
+     * came at more than half of the line rate, for then they queue at this line.
+     */
+    private long shared(long elapsedNs, int flows) {
+        long marks = device.counters.get(CounterId.CE_PACKETS) - marksBefore;
+        marksBefore += marks;
+        long markedBits = 8 * marks * device.limits.payloadMtu();
+        boolean queues = markedBits > sharedMbps * 1e-3 * elapsedNs / 2;
+        //= MR-5.6-13
+        return flows > 1 && queues ? sharedMbps - sharedMbps / QUEUE_PART : sharedMbps;
+    }
+
     /** Collects the leases and what each would take; returns how many there are. */
-    private int measure(long nowNs, long elapsedNs) {
+    private int measure(long nowNs) {
         int count = 0;
         int left = contexts.inUse();
         int idle = idleMbps(left);
         for (int cid = 0; left > 0; cid++) {
             if (contexts.connection(cid) != null) {
                 left--;
-                long bytes = contexts.payloadBytes(cid) - measured[cid];
-                measured[cid] += bytes;
+                judge(nowNs, cid);
                 //= MR-5.6-10
                 if (contexts.has(cid, RxContexts.WANTS_MORE) || isNew(nowNs, cid)) {
                     demand[count] = FairShare.UNLIMITED;
                 } else if (contexts.rateHint(cid) <= idle || !contexts.isIncomplete(cid)) {
                     demand[count] = 0;
                 } else {
-                    demand[count] = (long) (bytes * 8e9 / elapsedNs);
+                    demand[count] = rate[cid];
                 }
                 leases[count++] = cid;
             }
         }
         return count;
+    }
+
+    /** Over less than some packets a rate would be chance. */
+    private void judge(long nowNs, int cid) {
+        long bytes = contexts.payloadBytes(cid) - judgedBytes[cid];
+        long elapsedNs = nowNs - judgedNs[cid];
+        if (bytes >= (long) JUDGED_PACKETS * device.limits.payloadMtu()
+                || elapsedNs >= JUDGED_PERIODS * periodNs) {
+            rate[cid] = (long) (bytes * 8e9 / Math.max(1, elapsedNs));
+            judgedBytes[cid] += bytes;
+            judgedNs[cid] = nowNs;
+        }
     }
 
     private boolean isNew(long nowNs, int cid) {

@@ -30,6 +30,9 @@ final class TxLease {
     /** Longest wait of a new lease for its turn, at the hint it starts with. */
     private static final int START_ROUND_TRIPS = 32;
 
+    /** Longest time between two full packets, whatever the hint, in RTO floors. */
+    private static final int LONGEST_PAUSE_RTOS = 16;
+
     /** What a packet has on the wire of an Ethernet beside its payload: 38 + 28 + 48 + 4. */
     private static final int WIRE_BYTES = 118;
 
@@ -48,6 +51,7 @@ final class TxLease {
 
     private final Mechanisms mechanisms;
     private final int routes;
+    private final long rtoFloorNs;
     final TxPath[] paths;
     final PathState[] states;
     final PathSelector selector;
@@ -123,6 +127,7 @@ final class TxLease {
         mechanisms = limits.mechanisms();
         selector = mechanisms.paths().create(limits.maxPaths());
         routes = limits.routes();
+        rtoFloorNs = limits.rtoFloorNs();
         sackBits = mechanisms.sackBits();
         //= MR-4.3-9
         psnSpan = sackBits == 0 ? TxPath.WINDOW : sackBits;
@@ -252,9 +257,15 @@ final class TxLease {
         rateBitsPerSecond =
                 rateHintMbps == AckHeader.RATE_NONE
                         ? Long.MAX_VALUE
-                        : Math.max(1, rateHintMbps) * 1_000_000L;
+                        : Math.max(leastRateBitsPerSecond(), rateHintMbps * 1_000_000L);
         pacer.onRate(nowNs, rateBitsPerSecond);
         limitByHint();
+    }
+
+    /** A target whose hint got lost is heard again only when something is sent to it. */
+    private long leastRateBitsPerSecond() {
+        //= MR-5.5-5
+        return Math.max(1, (mtu + WIRE_BYTES) * 8_000_000_000L / (LONGEST_PAUSE_RTOS * rtoFloorNs));
     }
 
     /** A round trip took so long, or is guessed to. */

@@ -215,7 +215,6 @@ public final class FairnessStudy {
     private final int neighbour;
     private final Simulation simulation;
     private final Rng chance;
-    private int forged;
 
     private FairnessStudy(Setup setup) {
         this.setup = setup;
@@ -279,12 +278,12 @@ public final class FairnessStudy {
         int at = fabric.offset(packet);
         int type = CommonHeader.type(m, at);
         int mbps = obeys ? told() : AckHeader.RATE_NONE;
-        forged++;
         if (type == PacketType.ACK.code()) {
-            AckHeader.putHint(m, at, mbps, forged);
+            AckHeader.putHint(m, at, mbps, AckHeader.hintSeq(m, at));
         } else if (type == PacketType.CTRL.code()
                 && CommonHeader.opcode(m, at) == ControlOpcode.GRANT.code()) {
-            GrantFields.putHint(m, at, mbps, forged);
+            // Whatever follows is newer.
+            GrantFields.putHint(m, at, mbps, 0);
         } else {
             return;
         }

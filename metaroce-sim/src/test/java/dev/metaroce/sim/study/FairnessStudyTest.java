@@ -71,7 +71,7 @@ class FairnessStudyTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"ZERO,0", "ONE_MEGABIT,0", "FAR_ABOVE,0.95", "CHANGING,0.8", "ZERO_AT_FIRST,0.9"})
+    @CsvSource({"ZERO,0", "ONE_MEGABIT,0", "FAR_ABOVE,0.95", "CHANGING,0", "ZERO_AT_FIRST,0.9"})
     @DisplayName("A receiver that lies harms nobody else, and is served again when it stops")
     void aReceiverThatLiesHarmsNobodyElse(Told told, double use, TestReporter reporter) {
         Outcome seen = run(FASTER, "receiver", told, reporter);
