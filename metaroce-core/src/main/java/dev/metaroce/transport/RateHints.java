@@ -44,7 +44,7 @@ final class RateHints {
     private final PullPace pulls;
     private final long periodNs;
     private final boolean givesHints;
-    private final int sharedMbps;
+    private final int lineMbps;
     private final FairShare fairShare;
 
     // By CID
@@ -67,6 +67,7 @@ final class RateHints {
 
     private long refreshedNs;
     private long marksBefore;
+    private boolean isQueued;
 
     /** CIDs that are to be told their hint, with or without other news. */
     private final IntRing untold = new IntRing();
@@ -77,7 +78,7 @@ final class RateHints {
         pulls = device.pullPace;
         periodNs = device.limits.hintPeriodNs();
         givesHints = device.limits.inboundRateBitsPerSecond() > 0;
-        sharedMbps = Math.clamp(capacity(device.limits) / MBPS, 1, AckHeader.RATE_NONE - 1);
+        lineMbps = Math.clamp(capacity(device.limits) / MBPS, 1, AckHeader.RATE_NONE - 1);
         fairShare = new FairShare(device.limits.contexts() + PullPace.PARTS_MAX);
     }
 
@@ -116,8 +117,8 @@ final class RateHints {
             }
         }
         //= MR-5.6-8
-        int free = (int) Math.max(0, sharedMbps - promised);
-        int hint = Math.min(sharedMbps / count, free / NEWCOMER_PART);
+        int free = (int) Math.max(0, sharedMbps() - promised);
+        int hint = Math.min(sharedMbps() / count, free / NEWCOMER_PART);
         contexts.rateHint(cid, Math.max(hint, idleMbps(count)));
         refreshIn(nowNs, periodNs);
     }
@@ -133,7 +134,7 @@ final class RateHints {
 
     /** What a lease that wants nothing has while others want more. */
     private int idleMbps(int count) {
-        return Math.max(1, sharedMbps / IDLE_PART / Math.max(1, count));
+        return Math.max(1, lineMbps / IDLE_PART / Math.max(1, count));
     }
 
     /** A packet came for the first time; the one sent last says whether its lease wants more. */
@@ -187,7 +188,8 @@ final class RateHints {
             share = new long[room];
         }
         int count = measure(nowNs);
-        long shared = shared(elapsedNs, count + parts);
+        isQueued = isQueued(elapsedNs, parts);
+        long shared = sharedMbps();
         //= MR-5.8-1
         Arrays.fill(demand, count, count + parts, pulls.demand());
         boolean anyWants = false;
@@ -215,16 +217,20 @@ final class RateHints {
     }
 
     /**
-     * What is shared out now, in Mb/s: less when there are several to share it and marked packets
-     * came at more than half of the line rate, for then they queue at this line.
+     * Marked packets that came at more than half of the line rate queue at this line, when replies
+     * share it: the first ones were asked for before there were shares.
      */
-    private long shared(long elapsedNs, int flows) {
+    private boolean isQueued(long elapsedNs, int parts) {
         long marks = device.counters.get(CounterId.CE_PACKETS) - marksBefore;
         marksBefore += marks;
         long markedBits = 8 * marks * device.limits.payloadMtu();
-        boolean queues = markedBits > sharedMbps * 1e-3 * elapsedNs / 2;
+        return parts > 0 && markedBits > lineMbps * 1e-3 * elapsedNs / 2;
+    }
+
+    /** What is shared out now. */
+    private int sharedMbps() {
         //= MR-5.6-13
-        return flows > 1 && queues ? sharedMbps - sharedMbps / QUEUE_PART : sharedMbps;
+        return isQueued ? lineMbps - lineMbps / QUEUE_PART : lineMbps;
     }
 
     /** Collects the leases and what each would take; returns how many there are. */

@@ -226,6 +226,13 @@ class PacingTest {
         assertThat(fast.pacer.nextSendNs(0)).isZero();
     }
 
+    /** MR-5.5-5: 16 RTO floors of 4 ms for 1118 bytes. */
+    @Test
+    void noHintIsSoSmallThatNothingIsSentForLong() {
+        assertThat(leaseAt(0, 10_000).rateBitsPerSecond()).isEqualTo(1118L * 8 * 1000 / 64);
+        assertThat(leaseAt(1, 10_000).rateBitsPerSecond()).isEqualTo(1_000_000);
+    }
+
     /** MR-5.6-12. */
     @Test
     void anOlderHintIsNoHint() {

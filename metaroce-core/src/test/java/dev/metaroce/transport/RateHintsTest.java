@@ -72,6 +72,15 @@ class RateHintsTest {
         return true;
     }
 
+    /** An answer is due; timers that are due come first. */
+    private void answer() {
+        if (device.timers.nextDeadlineNs() <= nowNs) {
+            device.timers.cancel(DeviceState.HINT_TIMER);
+            hints.refresh(nowNs);
+        }
+        hints.onAnswer(nowNs);
+    }
+
     private void settle() {
         for (int i = 0; i < 10 && toNextRefresh(); i++) {
             assertThat(i).as("computations until nothing is left to change").isLessThan(9);
@@ -209,13 +218,31 @@ class RateHintsTest {
             } else {
                 data(cid, rng.chance(0.8));
             }
-            if (device.timers.nextDeadlineNs() <= nowNs) {
-                device.timers.cancel(DeviceState.HINT_TIMER);
-                hints.refresh(nowNs);
-            }
-            hints.onAnswer(nowNs);
+            answer();
             assertThat(sum()).isLessThanOrEqualTo(SHARED + 2 * SHARED / 16 + most);
         }
+    }
+
+    @Test
+    @DisplayName("MR-5.6-10: a slow sender keeps its rate and a quarter between two packets")
+    void aSlowSenderIsNotTakenForAnIdleOne() {
+        grant(0);
+        grant(1);
+        settle();
+        for (int i = 0; i < 200; i++) {
+            nowNs += PERIOD;
+            data(0, true);
+            if (i % 3 == 0) {
+                data(1, false);
+                // A message of which more is to come.
+                contexts.countMessage(1, 0, 1, 1, 4096);
+            }
+            answer();
+        }
+        long rate = 4096 * 8 * 1000 / (3 * PERIOD);
+
+        assertThat(hint(1)).isBetween((int) rate, SHARED / 16 / 2 + (int) (1.5 * rate));
+        assertThat(hint(0)).isGreaterThan(SHARED - SHARED / 16);
     }
 
     @Test
