@@ -30,7 +30,7 @@ public final class Pacer {
     /** Longest wait, so that no rate however small makes times wrap. */
     private static final long MAX_BACKLOG_NS = 1L << 61;
 
-    private final int burstBytes;
+    private int burstBytes;
     private boolean started;
     private long emptyNs;
     private long remainder;
@@ -47,6 +47,26 @@ public final class Pacer {
                     "Pacer: burstBytes " + burstBytes + " is not 0.." + MAX_BYTES);
         }
         this.burstBytes = burstBytes;
+    }
+
+    /**
+     * Changes what may go back to back beyond the rate.
+     *
+     * @param bytes 0..2^30
+     */
+    public void burst(int bytes) {
+        Invariant.check(bytes >= 0 && bytes <= MAX_BYTES, "a burst is in range", bytes, MAX_BYTES);
+        burstBytes = bytes;
+        burstNs = burstNs(rateBitsPerSecond);
+    }
+
+    private long burstNs(long rate) {
+        return rate == UNPACED ? 0 : burstBytes * BIT_NS_PER_BYTE / rate;
+    }
+
+    /** True when all that was sent would have left at its rate by now. */
+    public boolean isIdle(long nowNs) {
+        return !started || emptyNs - nowNs <= 0;
     }
 
     /** Forgets what was sent, as for another peer. */
@@ -108,7 +128,7 @@ public final class Pacer {
         }
         remainder = 0;
         rateBitsPerSecond = newRate;
-        burstNs = newRate == UNPACED ? 0 : burstBytes * BIT_NS_PER_BYTE / newRate;
+        burstNs = burstNs(newRate);
     }
 
     private static long scaled(long backlogNs, long oldRate, long newRate) {

@@ -5,6 +5,13 @@ package dev.metaroce.path;
  * weighed against its round-trip time and what it has to carry already; among equals, in turn.
  */
 public final class WeightedPaths implements PathSelector {
+    /**
+     * With so many packets on top, round trips count beside packets: a path with none in flight
+     * comes after one with a packet when it takes a third longer, not only when it takes twice as
+     * long.
+     */
+    private static final double LEVEL_PACKETS = 3;
+
     private int turn;
 
     public WeightedPaths() {}
@@ -18,7 +25,8 @@ public final class WeightedPaths implements PathSelector {
             PathState path = paths[at];
             int free = path.freeWindow();
             if (free > 0) {
-                double load = (1.0 + path.inFlight()) * (1 + path.rtt().srttNs());
+                //= MR-5.2-6
+                double load = (LEVEL_PACKETS + path.inFlight()) * (1 + path.rtt().srttNs());
                 double score = Math.min(free, runPackets) / load;
                 if (score > bestScore) {
                     best = at;

@@ -77,6 +77,21 @@ final class AckBuilder {
         }
     }
 
+    RateHints hints() {
+        return shares.hints();
+    }
+
+    /** Hints that did not go with an answer since go alone. */
+    private void listHints() {
+        IntRing untold = shares.hints().untold();
+        while (!untold.isEmpty()) {
+            int cid = untold.poll();
+            if (contexts.connection(cid) != null && contexts.has(cid, RxContexts.HINT_OWED)) {
+                listDue(cid);
+            }
+        }
+    }
+
     private void listDue(int cid) {
         if (!contexts.has(cid, RxContexts.ACK_LISTED)) {
             contexts.set(cid, RxContexts.ACK_LISTED);
@@ -116,7 +131,10 @@ final class AckBuilder {
 
     /** True when answers are waiting to be sent. */
     boolean isOwing() {
-        return !naks.isEmpty() || !due.isEmpty() || !replies.isEmpty();
+        return !naks.isEmpty()
+                || !due.isEmpty()
+                || !replies.isEmpty()
+                || !shares.hints().untold().isEmpty();
     }
 
     /** Appends owed answers while the batch has room; returns the packets appended. */
@@ -126,6 +144,7 @@ final class AckBuilder {
             sent += sendNak(nowNs, batch);
         }
         sent += replies.pollTransmit(nowNs, batch, this);
+        listHints();
         // The answer to a probe says that replies to what came before it were sent.
         while (replies.isEmpty() && !due.isEmpty() && batch.hasRoom(MAX_ACK_BYTES)) {
             sent += sendAck(nowNs, due.poll(), batch);
@@ -189,7 +208,7 @@ final class AckBuilder {
     private int sendAck(long nowNs, int cid, TxBatch batch) {
         TransportConnection connection = contexts.connection(cid);
         long mask = connection == null ? 0 : pathsToTell(cid);
-        if (connection == null || mask == 0) {
+        if (connection == null || (mask == 0 && !contexts.has(cid, RxContexts.HINT_OWED))) {
             return 0;
         }
         int holes = 0;
@@ -204,7 +223,7 @@ final class AckBuilder {
                         + count * AckHeader.RECORD_BYTES
                         + holes * AckHeader.SACK_BYTES;
         PacketMemory m = batch.memory();
-        int first = Long.numberOfTrailingZeros(mask);
+        int first = mask == 0 ? 0 : Long.numberOfTrailingZeros(mask);
         int bytes = body + CommonHeader.TRAILER_BYTES;
         int at = batch.append(connection.address(0), route(cid, first), false, bytes);
         CommonHeader.encode(
@@ -218,7 +237,7 @@ final class AckBuilder {
                 0,
                 0,
                 CommonHeader.toTxTime(nowNs));
-        shares.refreshFor(nowNs, cid);
+        shares.onAnswer(nowNs);
         //= MR-2.4-2
         AckHeader.encodeLease(
                 m,

@@ -70,7 +70,11 @@ final class Completer {
         }
         counters.increment(CounterId.ACKS_RECEIVED);
         c.heardNs = nowNs;
-        lease.allow(nowNs, AckHeader.window(m, at), AckHeader.rateHint(m, at));
+        lease.allow(
+                nowNs,
+                AckHeader.window(m, at),
+                AckHeader.rateHint(m, at),
+                AckHeader.hintSeq(m, at));
         lease.poolLoad = AckHeader.poolLoad(m, at);
         int count = AckHeader.count(m, at);
         int record = AckHeader.firstRecord(at);

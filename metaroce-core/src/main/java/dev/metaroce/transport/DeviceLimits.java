@@ -18,6 +18,7 @@ package dev.metaroce.transport;
  * @param receiveWindowBytes bytes all senders together may have on the way to this device's socket
  *     buffer; divided among active leases; 0 = no limit known
  * @param inboundRateBitsPerSecond rate shared out by hints; 0 = unknown, no hints are given
+ * @param hintPeriodNs how often shares are worked out at most, about a round trip
  * @param quotaBytes bytes a lease may send while others wait before it is asked back
  * @param quotaTimeNs the same as time
  * @param packetLifetimeNs longest time a packet may wander in the network
@@ -52,6 +53,7 @@ public record DeviceLimits(
         ExhaustionPolicy policy,
         long receiveWindowBytes,
         long inboundRateBitsPerSecond,
+        long hintPeriodNs,
         long quotaBytes,
         long quotaTimeNs,
         long packetLifetimeNs,
@@ -92,6 +94,7 @@ public record DeviceLimits(
         range("profiles", profiles, 1, 3);
         range("receiveWindowBytes", receiveWindowBytes, 0, Long.MAX_VALUE);
         range("inboundRateBitsPerSecond", inboundRateBitsPerSecond, 0, 16_000_000_000_000L);
+        range("hintPeriodNs", hintPeriodNs, US, 1000 * MS);
         range("quotaBytes", quotaBytes, 1, 1L << 40);
         range("quotaTimeNs", quotaTimeNs, 1, Long.MAX_VALUE / 4);
         range("packetLifetimeNs", packetLifetimeNs, 1, Long.MAX_VALUE / 4);
@@ -123,6 +126,7 @@ public record DeviceLimits(
                 ExhaustionPolicy.QUEUE,
                 0,
                 0,
+                MS,
                 1 << 20,
                 MS,
                 1000 * MS,
@@ -175,6 +179,7 @@ public record DeviceLimits(
         private ExhaustionPolicy policy;
         private long receiveWindowBytes;
         private long inboundRateBitsPerSecond;
+        private long hintPeriodNs;
         private long quotaBytes;
         private long quotaTimeNs;
         private long packetLifetimeNs;
@@ -205,6 +210,7 @@ public record DeviceLimits(
             policy = from.policy;
             receiveWindowBytes = from.receiveWindowBytes;
             inboundRateBitsPerSecond = from.inboundRateBitsPerSecond;
+            hintPeriodNs = from.hintPeriodNs;
             quotaBytes = from.quotaBytes;
             quotaTimeNs = from.quotaTimeNs;
             packetLifetimeNs = from.packetLifetimeNs;
@@ -284,6 +290,11 @@ public record DeviceLimits(
 
         public Builder inboundRateBitsPerSecond(long value) {
             inboundRateBitsPerSecond = value;
+            return this;
+        }
+
+        public Builder hintPeriodNs(long value) {
+            hintPeriodNs = value;
             return this;
         }
 
@@ -377,6 +388,7 @@ public record DeviceLimits(
                     policy,
                     receiveWindowBytes,
                     inboundRateBitsPerSecond,
+                    hintPeriodNs,
                     quotaBytes,
                     quotaTimeNs,
                     packetLifetimeNs,

@@ -45,10 +45,12 @@ public final class DeviceState {
     static final int LINE = 1;
     static final int OFFERS = 2;
     static final int PULLS = 3;
+    static final int HINTS = 4;
 
     static final int POOL_TIMER = timer(POOL, DEVICE_TIMER);
     static final int LINE_TIMER = timer(LINE, DEVICE_TIMER);
     static final int OFFER_TIMER = timer(OFFERS, DEVICE_TIMER);
+    static final int HINT_TIMER = timer(HINTS, DEVICE_TIMER);
     static final int PULL_TIMER = timer(PULLS, DEVICE_TIMER);
 
     /** Packets acknowledged without a loss after which no more is to be expected. */

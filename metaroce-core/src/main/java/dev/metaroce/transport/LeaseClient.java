@@ -4,6 +4,7 @@ import dev.metaroce.event.AsyncEventType;
 import dev.metaroce.event.CounterId;
 import dev.metaroce.event.EventId;
 import dev.metaroce.ring.WcStatus;
+import dev.metaroce.util.Rng;
 import dev.metaroce.wire.AddressList;
 import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.wire.ControlMessage;
@@ -44,6 +45,7 @@ final class LeaseClient {
     private @Nullable TxLease[] spare = new TxLease[4];
     private int spareCount;
     private long nextNonce;
+    private final Rng paceRng;
 
     LeaseClient(DeviceState device, ConnectionTable connections, LeaseServer server) {
         this.device = device;
@@ -52,6 +54,7 @@ final class LeaseClient {
         limits = device.limits;
         early = new EarlySender(device);
         pathTimers = new PathTimers(device);
+        paceRng = device.rng.fork("pace");
         //= MR-3.4-7
         nextNonce = device.rng.nextLong() >>> 2 | 1;
     }
@@ -239,9 +242,10 @@ final class LeaseClient {
                 Math.clamp(grant.openMessages, 1, OpenMessages.MAX_SLOTS),
                 grant.quotaKib << 10,
                 grant.maxReads);
-        lease.allow(nowNs, grant.windowKib, grant.rateHint);
+        lease.allow(nowNs, grant.windowKib, grant.rateHint, grant.hintSeq);
         noteAnswer(nowNs, c);
         pathTimers.onOpen(nowNs, c, lease);
+        lease.startLate(nowNs);
         c.lease = lease;
         lease.number = ++c.leaseNumber;
         c.leaseState = LeaseState.OPEN;
@@ -305,7 +309,7 @@ final class LeaseClient {
 
     private TxLease takeLease(NetAddress peer) {
         TxLease lease = spareCount > 0 ? spare[--spareCount] : null;
-        return lease == null ? new TxLease(limits, peer, device.pulls) : lease;
+        return lease == null ? new TxLease(limits, peer, device.pulls, paceRng) : lease;
     }
 
     void onQueued(long nowNs, PacketMemory m, int at, NetAddress source) {

@@ -51,7 +51,7 @@ public final class MetaRoceProtocol {
                         device.keySource.getAsInt() & 0xFF,
                         limits.shortSlots());
         connections = new ConnectionTable(device);
-        ReceiverShares shares = new ReceiverShares(limits, contexts, device.pullPace);
+        ReceiverShares shares = new ReceiverShares(device, contexts);
         acks = new AckBuilder(device, contexts, shares, pool);
         server = new LeaseServer(device, connections, contexts, pool, shares);
         client = new LeaseClient(device, connections, server);
@@ -183,6 +183,7 @@ public final class MetaRoceProtocol {
                     case DeviceState.POOL -> server.returns().onPoolTimer(nowNs);
                     case DeviceState.LINE -> server.returns().onLineTimer(nowNs);
                     case DeviceState.PULLS -> device.pulls.resume();
+                    case DeviceState.HINTS -> acks.hints().refresh(nowNs);
                     default -> server.onOfferTimer(nowNs);
                 }
             }

@@ -33,7 +33,7 @@ final class PullPace {
     PullPace(DeviceLimits limits, PullBudget budget) {
         this.budget = budget;
         inboundRate = limits.inboundRateBitsPerSecond();
-        partBitsPerSecond = ReceiverShares.capacity(limits);
+        partBitsPerSecond = RateHints.capacity(limits);
     }
 
     /** True when the time has come for another request. */
@@ -80,6 +80,11 @@ final class PullPace {
 
     private int readers() {
         return Math.min(budget.readers(), PARTS_MAX);
+    }
+
+    /** What all of them may take, in Mb/s; 0 while nobody reads. */
+    long promisedMbps() {
+        return partBitsPerSecond / 1_000_000 * parts;
     }
 
     /** A period of measuring ends. */

@@ -89,7 +89,7 @@ final class ReorderGuard {
         if (step < FIRST_TIME_STEP) {
             return 0;
         }
-        long ns = srttNs / 4 << step - FIRST_TIME_STEP;
+        long ns = (srttNs / 4) << (step - FIRST_TIME_STEP);
         return (int) (ns / CommonHeader.TX_TIME_UNIT_NS);
     }
 }

@@ -215,6 +215,9 @@ final class Requester {
             emit(nowNs, lease, choice, psn, flags, batch);
             sent++;
         }
+        if (stream == null) {
+            lease.onDry();
+        }
         return sent;
     }
 
@@ -223,7 +226,6 @@ final class Requester {
      */
     private int choosePath(TxLease lease, int runPackets) {
         for (int tries = 0; tries < lease.pathCount; tries++) {
-            //= MR-5.2-6
             int choice = lease.selector.next(lease.states, lease.pathCount, runPackets);
             if (choice < 0 || lease.paths[choice].hasPsn()) {
                 return choice;
@@ -282,7 +284,7 @@ final class Requester {
             if (isInPace(nowNs, lease)) {
                 return true;
             }
-            shares.onPullsKeptBack(nowNs);
+            shares.hints().onPullsKeptBack(nowNs);
             if (isInPace(nowNs, lease)) {
                 return true;
             }

@@ -280,25 +280,32 @@ final class Responder {
             counters.increment(CounterId.OUT_OF_ORDER);
         }
         Stream s = stream;
-        if (s != null) {
-            countMessage(cid, s, m, at, payload);
-        }
+        boolean late = s != null && countMessage(cid, s, m, at, payload);
         boolean ceEdge = contexts.notePathCe(cid, path, ce);
         int flags = CommonHeader.flags(m, at);
         if ((flags & Flags.RETX) == 0) {
-            contexts.note(cid, RxContexts.WANTS_MORE, (flags & Flags.MORE) != 0);
+            int txTime = CommonHeader.txTime(m, at);
+            acks.hints().onPacket(nowNs, cid, txTime, (flags & Flags.MORE) != 0);
         }
         boolean asked = (flags & Flags.ACK_REQ) != 0;
         long unacked = contexts.addPayload(cid, payload);
         //= MR-4.2-5
-        if (asked || ceEdge || holeBefore || ahead > 0 || unacked >= device.limits.ackBytes()) {
+        if (asked
+                || late
+                || ceEdge
+                || holeBefore
+                || ahead > 0
+                || unacked >= device.limits.ackBytes()) {
             acks.oweNow(cid, path);
         } else {
             acks.oweLater(nowNs, cid, path);
         }
     }
 
-    private void countMessage(int cid, Stream s, PacketMemory m, int at, int payload) {
+    /**
+     * Returns true when the packet completes a message of several whose last one came before it.
+     */
+    private boolean countMessage(int cid, Stream s, PacketMemory m, int at, int payload) {
         int slot = DataHeader.slot(m, at);
         int msn = DataHeader.msn(m, at);
         long length = DataHeader.length(m, at);
@@ -310,15 +317,16 @@ final class Responder {
             if (pulls.accept(s, pull)) {
                 messageDone(cid, s, msn);
             }
-            return;
+            return false;
         }
         if (slot != DataHeader.NO_SLOT) {
             long counted = contexts.countMessage(cid, slot, s.id(), msn, payload);
             if (counted < length) {
-                return;
+                return false;
             }
             contexts.closeMessage(cid, slot);
         }
+        boolean late = slot != DataHeader.NO_SLOT && (CommonHeader.flags(m, at) & Flags.LAST) == 0;
         if (opcode.consumesReceive()) {
             s.filled().fill(receiveSeq, opcode, msn, length);
             MemoryRegion target = invalidated;
@@ -327,6 +335,7 @@ final class Responder {
             }
         }
         messageDone(cid, s, msn);
+        return late;
     }
 
     /** A message is complete; READs and atomics right behind it have their turn. */

@@ -55,7 +55,10 @@ final class RxContexts {
     static final int ANSWERS_MISSED = 32;
 
     /** Flag: the holder has more to send than its hint lets it. */
-    static final int WANTS_MORE = 64;
+    static final int WANTS_MORE = 128;
+
+    /** Flag: the holder is to be told its hint, with or without news of a path. */
+    static final int HINT_OWED = 256;
 
     private static final int BITMAP = 2;
     private static final int ATOMIC_WORDS = 2;
@@ -318,7 +321,7 @@ final class RxContexts {
      */
     boolean settleAcks(int cid, long paths) {
         long[] row = rows[cid];
-        row[4] &= ~(long) (ACK_NOW | ACK_LISTED);
+        row[4] &= ~(long) (ACK_NOW | ACK_LISTED | HINT_OWED);
         row[6] &= ~paths;
         row[8] &= ~paths;
         return row[6] != 0;

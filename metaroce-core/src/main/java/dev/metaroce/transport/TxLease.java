@@ -3,6 +3,7 @@ package dev.metaroce.transport;
 import dev.metaroce.congestion.Pacer;
 import dev.metaroce.path.PathSelector;
 import dev.metaroce.path.PathState;
+import dev.metaroce.util.Rng;
 import dev.metaroce.wire.AckHeader;
 import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.wire.ControlMessage;
@@ -21,8 +22,16 @@ final class TxLease {
     /** The same for one path that starts or moves, when the paths are many. */
     static final int FEWEST_PACKETS = 4;
 
-    //= MR-5.5-1
-    private static final int PACER_BURST_BYTES = 64 << 10;
+    private static final int PACER_BURST_BYTES_MAX = 64 << 10;
+
+    /** Part of what a hint gives in a round trip that may go back to back. */
+    private static final int BURST_PART = 4;
+
+    /** Longest wait of a new lease for its turn, at the hint it starts with. */
+    private static final int START_ROUND_TRIPS = 32;
+
+    /** What a packet has on the wire of an Ethernet beside its payload: 38 + 28 + 48 + 4. */
+    private static final int WIRE_BYTES = 118;
 
     /**
      * What a packet costs in a kernel socket buffer beside its payload: headers and bookkeeping,
@@ -42,7 +51,8 @@ final class TxLease {
     final TxPath[] paths;
     final PathState[] states;
     final PathSelector selector;
-    final Pacer pacer = new Pacer(PACER_BURST_BYTES);
+    final Pacer pacer = new Pacer(0);
+    private final Rng rng;
     final OpenMessages messages = new OpenMessages();
     NetAddress peer;
 
@@ -77,6 +87,11 @@ final class TxLease {
     private long payloadInFlightBytes;
     private long hintWindowBytes;
     private long minRttNs;
+    private int hintSeq;
+
+    /** The last packet was the last there was. */
+    private boolean dry;
+
     private int longestArrivedBytes;
     private int longLosses;
     int poolLoad;
@@ -100,9 +115,10 @@ final class TxLease {
     /**
      * @param limits whose inbound rate is, supposedly, also what this endpoint can send
      */
-    TxLease(DeviceLimits limits, NetAddress nobody, PullBudget pulls) {
+    TxLease(DeviceLimits limits, NetAddress nobody, PullBudget pulls, Rng rng) {
         peer = nobody;
         this.pulls = pulls;
+        this.rng = rng;
         ownRateBitsPerSecond = limits.inboundRateBitsPerSecond();
         mechanisms = limits.mechanisms();
         selector = mechanisms.paths().create(limits.maxPaths());
@@ -131,6 +147,8 @@ final class TxLease {
         inFlightBytes = 0;
         payloadInFlightBytes = 0;
         minRttNs = 0;
+        hintSeq = -1;
+        dry = true;
         slotWanted = false;
         pullWanted = false;
         poolLoad = 0;
@@ -224,8 +242,13 @@ final class TxLease {
     }
 
     /** What the target allows now, from GRANT or ACK. */
-    void allow(long nowNs, int windowKib, int rateHintMbps) {
+    void allow(long nowNs, int windowKib, int rateHintMbps, int seq) {
         windowBytes = windowKib == AckHeader.WINDOW_NONE ? Long.MAX_VALUE : (long) windowKib << 10;
+        //= MR-5.6-12
+        if (hintSeq >= 0 && (byte) (seq - hintSeq) < 0) {
+            return;
+        }
+        hintSeq = seq;
         rateBitsPerSecond =
                 rateHintMbps == AckHeader.RATE_NONE
                         ? Long.MAX_VALUE
@@ -252,9 +275,27 @@ final class TxLease {
             hintWindowBytes = Long.MAX_VALUE;
             return;
         }
+        long perRoundTrip = (long) (rateBitsPerSecond / 8e9 * minRttNs);
+        long burst = perRoundTrip / BURST_PART - mtu - WIRE_BYTES;
+        pacer.burst(Math.clamp(burst, 0, PACER_BURST_BYTES_MAX));
         //= MR-5.5-2
         int roundTrips = rateBitsPerSecond > ownRateBitsPerSecond / 2 ? 2 : 4;
-        hintWindowBytes = (long) (rateBitsPerSecond / 8e9 * minRttNs * roundTrips);
+        hintWindowBytes = perRoundTrip * roundTrips;
+    }
+
+    /**
+     * The lease is new. When its hint gives less than a packet in a round trip many others start,
+     * too: all at once they would fill a queue, so each waits for a random part of the time of a
+     * packet.
+     */
+    void startLate(long nowNs) {
+        long perRoundTrip = (long) (rateBitsPerSecond / 8e9 * minRttNs);
+        int wire = mtu + WIRE_BYTES;
+        //= MR-5.5-4
+        if (rateBitsPerSecond != Long.MAX_VALUE && perRoundTrip < wire) {
+            int most = (int) Math.min(wire, START_ROUND_TRIPS * perRoundTrip);
+            pacer.onSent(nowNs, rng.nextInt(most + 1), rateBitsPerSecond);
+        }
     }
 
     long rateBitsPerSecond() {
@@ -303,9 +344,19 @@ final class TxLease {
 
     /** A packet with so much payload goes now, and takes its time of the hint. */
     void pace(long nowNs, int bytes) {
-        if (rateBitsPerSecond != Long.MAX_VALUE) {
-            pacer.onSent(nowNs, bytes, rateBitsPerSecond);
+        if (rateBitsPerSecond == Long.MAX_VALUE) {
+            return;
         }
+        //= MR-5.5-1, MR-5.5-3
+        int wire = bytes + WIRE_BYTES;
+        int phase = dry && pacer.isIdle(nowNs) ? rng.nextInt(wire) : 0;
+        dry = false;
+        pacer.onSent(nowNs, wire + phase, rateBitsPerSecond);
+    }
+
+    /** Nothing is left to send. */
+    void onDry() {
+        dry = true;
     }
 
     /** True when the hint keeps back whatever follows a packet of so many bytes. */

@@ -30,6 +30,17 @@ class WeightedPathsTest {
         assertThat(new WeightedPaths().next(paths, 3, 32)).isZero();
     }
 
+    /** MR-5.2-6: (3 + 0) 14 us are more than (3 + 1) 10 us, and 13 us are less. */
+    @Test
+    void aPathThatTakesAThirdLongerComesAfterOneWithAPacketInFlight() {
+        PathState busy = path(8, 10_000);
+        busy.onSent(0);
+
+        PathSelector choice = new WeightedPaths();
+        assertThat(choice.next(new PathState[] {busy, path(8, 14_000)}, 2, 1)).isZero();
+        assertThat(choice.next(new PathState[] {busy, path(8, 13_000)}, 2, 1)).isEqualTo(1);
+    }
+
     @Test
     void equalPathsTakeTurns() {
         PathState[] paths = {path(8, 1_000_000), path(8, 1_000_000), path(8, 1_000_000)};

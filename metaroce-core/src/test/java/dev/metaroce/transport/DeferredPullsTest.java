@@ -51,7 +51,7 @@ class DeferredPullsTest {
                 new AckBuilder(
                         device,
                         contexts,
-                        new ReceiverShares(limits, contexts, device.pullPace),
+                        new ReceiverShares(device, contexts),
                         new CidPool(1, 1, 1, 1, limits.policy()));
         PullServer server = new PullServer(device, contexts, acks);
         for (int i = 0; i < MOST; i++) {

@@ -9,6 +9,7 @@ import dev.metaroce.ring.CompletionRing;
 import dev.metaroce.ring.PostResult;
 import dev.metaroce.ring.Reservation;
 import dev.metaroce.testing.Pair;
+import dev.metaroce.util.Rng;
 import dev.metaroce.verbs.SendRequest;
 import dev.metaroce.wire.DataHeader;
 import dev.metaroce.wire.NetAddress;
@@ -48,7 +49,8 @@ class LargeMessageTest {
                                 .offer(new SendRequest().write(0, 0).local(region, 0, LARGEST)))
                 .isEqualTo(PostResult.OK);
         PacketMemory packet = new PacketMemory(64);
-        TxLease lease = new TxLease(limits, NetAddress.ofIpv4(1, 1), new PullBudget(limits));
+        TxLease lease =
+                new TxLease(limits, NetAddress.ofIpv4(1, 1), new PullBudget(limits), new Rng(1));
         lease.number = 1;
         lease.open(NetAddress.ofIpv4(1, 1), 0, 0, 0, 1, true);
         lease.start(0, mtu, 1, LARGEST, 1);

@@ -47,6 +47,7 @@ public record SimConfig(
                 .payloadMtu(4096)
                 .routes(256)
                 .inboundRateBitsPerSecond(inboundRateBitsPerSecond)
+                .hintPeriodNs(10 * US)
                 .packetLifetimeNs(10_000 * US)
                 .rtoFloorNs(100 * US)
                 .ackDelayNs(5 * US)

@@ -231,7 +231,7 @@ public final class IncastStudy {
             }
             queueMax = Math.max(queueMax, bottleneck.queueBytes());
         }
-        long markedPs = Math.max(0, lastMarkedPs - firstPs);
+        long markedPs = lastMarkedPs == Long.MIN_VALUE ? 0 : Math.max(0, lastMarkedPs - firstPs);
         long lostAll = lost(fabric) - lostBefore;
         return outcome(queueMax, markedPs / PS_PER_US, lostEarly, lostAll - lostEarly);
     }

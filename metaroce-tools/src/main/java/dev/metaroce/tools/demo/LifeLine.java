@@ -162,8 +162,8 @@ final class LifeLine {
             case CID_RELEASED -> "RELEASE cid " + b + " came back and is free";
             case CID_EXPIRED -> "EXPIRED cid " + b + " taken from a silent holder";
             case PATH_REROUTED -> "REROUTE path " + a + " moved to another source port";
-            case PATH_BAD -> "SILENT route " + a + " while others are heard";
-            case PATH_GOOD -> "HEARD route " + a + " answers again";
+            case PATH_BAD -> "BAD the path on route " + a + " is silent while others are heard";
+            case PATH_GOOD -> "GOOD the path on route " + a + " answers again";
             case CONNECTION_FAILED -> "FAILED connection ended with an error";
             case ECN_MISSING -> "NO ECN packets from port " + a + " come without it";
             case PAUSED -> "PAUSED process did not run for " + a + " ms";

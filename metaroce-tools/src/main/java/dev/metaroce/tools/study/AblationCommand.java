@@ -92,14 +92,14 @@ public final class AblationCommand extends SeedStudy {
                 break;
             }
             Spread last = Spread.of(outcomes, Outcome::lastUs);
-            baseUs = variant == Variant.BASE ? last.median() : baseUs;
+            baseUs = variant.equals(Variant.BASE) ? last.median() : baseUs;
             tables.add(row(variant.name(), outcomes, last, baseUs));
             double percent = 100 * Spread.of(outcomes, Outcome::share).median();
             chart.bar(variant.name(), "", percent);
             if (variant.isOnlyOfPaths()) {
                 paths.point(name.replace('_', ' '), variant.paths(), percent);
             }
-            if (variant == Variant.BASE) {
+            if (variant.equals(Variant.BASE)) {
                 chart.reference(percent);
             }
         }

@@ -74,7 +74,7 @@ public final class LossCommand extends SeedStudy {
     private @Nullable Part part;
 
     /** What gets lost, or of what. */
-    private enum Part {
+    enum Part {
         RANDOM,
         BURST,
         ANSWER,
@@ -83,7 +83,7 @@ public final class LossCommand extends SeedStudy {
     }
 
     /** A kind of transfer, with what it reaches without loss by seed. */
-    private final class Reference {
+    private static final class Reference {
         private final String name;
         private final Setup setup;
         private final Map<Long, Double> gbps = new HashMap<>();
