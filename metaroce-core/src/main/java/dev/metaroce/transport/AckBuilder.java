@@ -225,7 +225,7 @@ final class AckBuilder {
         PacketMemory m = batch.memory();
         int first = mask == 0 ? 0 : Long.numberOfTrailingZeros(mask);
         int bytes = body + CommonHeader.TRAILER_BYTES;
-        int at = batch.append(connection.addressOf(first), route(cid, first), false, bytes);
+        int at = batch.append(connection.address(0), route(cid, first), false, bytes);
         CommonHeader.encode(
                 m,
                 at,

@@ -26,30 +26,37 @@ final class PeerPlanes {
     }
 
     /**
-     * @param known where the peer was heard
+     * @param known where the peer was dialled or heard first
      * @param theirs addresses of which it told; they do not count when the peer is known by another
      *     one, because something between us translates addresses
      * @param own how many addresses we have
      * @return null when there is but one plane
      */
     static @Nullable PeerPlanes of(NetAddress known, NetAddress[] theirs, int own) {
-        boolean counts = false;
-        for (NetAddress their : theirs) {
-            counts |= their.sameHost(known);
-        }
-        int count = Math.max(own, counts ? theirs.length : 1);
+        int at = indexOf(known, theirs);
+        int their = at < 0 ? 1 : theirs.length;
+        int count = Math.min(Math.max(own, their), AddressList.MAX);
         if (count == 1) {
             return null;
         }
-        NetAddress[] planes = new NetAddress[Math.min(count, AddressList.MAX)];
-        for (int i = 0; i < planes.length; i++) {
-            //= MR-3.10-4
-            NetAddress their = counts ? theirs[i % theirs.length] : known;
-            planes[i] = their.onPlane(i % own);
+        NetAddress[] planes = new NetAddress[count];
+        for (int i = 0; i < count; i++) {
+            //= MR-3.10-3, MR-3.10-4
+            NetAddress address = at < 0 ? known : theirs[i % their];
+            planes[i] = address.onPlane(Math.floorMod(known.plane() + i - Math.max(0, at), own));
         }
         PeerPlanes made = new PeerPlanes(planes);
         made.hear(known);
         return made;
+    }
+
+    private static int indexOf(NetAddress known, NetAddress[] theirs) {
+        for (int i = 0; i < theirs.length; i++) {
+            if (theirs[i].sameHost(known)) {
+                return i;
+            }
+        }
+        return -1;
     }
 
     int count() {

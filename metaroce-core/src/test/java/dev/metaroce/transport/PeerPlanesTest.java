@@ -22,12 +22,22 @@ class PeerPlanesTest {
     // MR-3.10-4
     @Test
     void theEndWithFewerAddressesUsesThemInTurn() {
-        PeerPlanes planes = planes(address(2), 2);
+        PeerPlanes planes = planes(address(2).onPlane(1), 2);
 
         assertThat(planes.count()).isEqualTo(3);
         assertThat(planes.at(0)).isEqualTo(address(1));
         assertThat(planes.at(1)).isEqualTo(address(2).onPlane(1));
         assertThat(planes.at(2)).isEqualTo(address(3));
+    }
+
+    @Test
+    void aConnectionMadeCrosswiseStaysCrosswise() {
+        PeerPlanes planes = planes(address(1).onPlane(2), 3);
+
+        assertThat(planes.at(0)).isEqualTo(address(1).onPlane(2));
+        assertThat(planes.at(1)).isEqualTo(address(2));
+        assertThat(planes.at(2)).isEqualTo(address(3).onPlane(1));
+        assertThat(planes.address(0)).isEqualTo(address(1).onPlane(2));
     }
 
     // MR-3.10-3

@@ -91,8 +91,8 @@ class VirtualPayloadTest {
         assertThat(pair.server.count(CounterId.RX_BYTES)).isGreaterThan(bytes);
         assertThat(pair.client.count(CounterId.TX_BYTES)).isGreaterThan(bytes);
         assertThat(pair.client.count(CounterId.DATA_RESENT)).isPositive();
-        // No packet longer than a REQUEST was ever more than its header.
-        assertThat(travelled.get()).isLessThan(200);
+        // Nothing was ever longer than an ACK that tells of holes on all eight paths.
+        assertThat(travelled.get()).isLessThan(600);
     }
 
     private static void writeWithImmediate(Pair pair, int i, long length) {

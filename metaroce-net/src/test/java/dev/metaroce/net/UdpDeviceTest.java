@@ -3,6 +3,8 @@ package dev.metaroce.net;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.metaroce.event.CounterId;
+import dev.metaroce.event.EventId;
 import dev.metaroce.event.EventSink;
 import dev.metaroce.transport.ConnectionState;
 import dev.metaroce.transport.DeviceLimits;
@@ -65,6 +67,33 @@ class UdpDeviceTest {
                 Connection c = client.rdma().connect(client.address(text, 1), 1, new byte[0]);
                 assertThat(client.rdma().awaitOpen(c, 5 * SECOND_NS)).isTrue();
             }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = SocketKind.class,
+            names = {"NIO", "LINUX"})
+    void pathsGoOverAllPlanes(SocketKind sockets) throws InterruptedException {
+        DeviceOptions.Builder options = options(DriveMode.THREAD).sockets(sockets);
+        CountDownLatch answered = new CountDownLatch(1);
+        EventSink watch =
+                (nowNs, id, a, b, c) -> {
+                    if (id == EventId.PATH_GOOD && a == 2) {
+                        answered.countDown();
+                    }
+                };
+        try (UdpDevice server = UdpDevice.open(options.bind("127.0.0.4", "127.0.0.5").build());
+                UdpDevice client =
+                        UdpDevice.open(
+                                options.bind("127.0.0.6", "127.0.0.7").events(watch).build())) {
+            server.rdma().listen(1, request -> request.accept());
+            Connection c = client.rdma().connect(addressOf(server), 1, new byte[0]);
+            assertThat(client.rdma().awaitOpen(c, 5 * SECOND_NS)).isTrue();
+
+            // Paths of the second plane were asked, and answered from there.
+            assertThat(answered.await(5, TimeUnit.SECONDS)).isTrue();
+            assertThat(server.rdma().counters().get(CounterId.WRONG_SOURCE)).isZero();
         }
     }
 

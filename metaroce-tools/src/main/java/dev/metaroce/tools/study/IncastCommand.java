@@ -11,7 +11,10 @@ import dev.metaroce.tools.cli.Numbers;
 import dev.metaroce.tools.cli.Terminal;
 import dev.metaroce.tools.cli.ToolException;
 import dev.metaroce.tools.sim.Quantity;
+import dev.metaroce.transport.DeviceLimits;
 import dev.metaroce.transport.Mechanisms;
+
+import org.jspecify.annotations.Nullable;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -52,6 +55,15 @@ public final class IncastCommand extends SeedStudy {
             description = "What each of them sends (1M).")
     private long bytes = 1 << 20;
 
+    @Option(
+            names = "--quota",
+            paramLabel = "BYTES",
+            converter = Quantity.Size.class,
+            description =
+                    "After which a sender has to give way while others wait for a context (a third"
+                            + " of the size).")
+    private @Nullable Long quotaBytes;
+
     /** What holds senders back. */
     private record Kind(
             String table, String name, boolean hints, boolean marks, Mechanisms mechanisms) {
@@ -81,6 +93,9 @@ public final class IncastCommand extends SeedStudy {
     void check() {
         if (bytes < 1) {
             throw ToolException.usage("--size: from 1 byte up");
+        }
+        if (quotaBytes != null && quotaBytes < 1) {
+            throw ToolException.usage("--quota: from 1 byte up");
         }
         super.check();
     }
@@ -201,13 +216,17 @@ public final class IncastCommand extends SeedStudy {
     }
 
     private Setup setup(long itsSeed, int count, Kind kind) {
+        DeviceLimits limits =
+                SimConfig.limits(kind.hints() ? rateBitsPerSecond : 0).toBuilder()
+                        .quotaBytes(quotaBytes == null ? Math.max(1, bytes / 3) : quotaBytes)
+                        .build();
         return new Setup(
                 itsSeed,
                 count,
                 bytes,
                 rateBitsPerSecond,
                 roundTripPs / LINKS_THERE_AND_BACK,
-                SimConfig.limits(kind.hints() ? rateBitsPerSecond : 0),
+                limits,
                 kind.marks());
     }
 
