@@ -99,4 +99,20 @@ class PauseTest {
         assertThat(again.connection.failure()).isEmpty();
         pair.expectNoContexts(SECOND);
     }
+
+    @ParameterizedTest
+    @ValueSource(longs = {0, 1, 10, 100, 1_000, 2_000})
+    @DisplayName("J01: a sender that goes on when its target has just given up fails, too")
+    void j01ASenderGoesOnWhenItsTargetHasGivenUp(long laterMs) {
+        Pair pair = transfer();
+        Connection there = pair.serverEnd.connection;
+        pair.client.stop();
+        pair.lab.expect("given up", () -> there.state() == ConnectionState.FAILED, 4 * GIVE_UP_NS);
+        pair.lab.advance(laterMs * MS);
+        pair.client.goOn();
+        Connection here = pair.clientEnd.connection;
+        pair.lab.expect("failed", () -> here.state() == ConnectionState.FAILED, SECOND);
+
+        assertThat(here.failure()).contains("did not run for");
+    }
 }
