@@ -24,7 +24,7 @@ class SupervisorTest {
     private static Simulation pair() {
         TopologySpec.Builder spec = TopologySpec.builder(TopologySpec.Kind.PAIR);
         return new Simulation(
-                new SimConfig(1, SimConfig.limits(0), FabricConfig.defaults()),
+                new SimConfig(1, SimConfig.limits(400_000_000_000L), FabricConfig.defaults()),
                 Topologies.build(spec.build()));
     }
 
