@@ -30,15 +30,17 @@ public final class PlanesCommand extends SeedStudy {
             names = "--pairs",
             paramLabel = "N",
             converter = Pairs.class,
-            description = "Hosts that send, each to another, 1..64 (4).")
-    private int pairs = 4;
+            description = "Hosts that send, each to another, 1..64 (2).")
+    private int pairs = 2;
 
     @Option(
             names = "--paths",
             paramLabel = "N",
             converter = Numbers.Paths.class,
-            description = "Most paths of a lease, 1..64 (8).")
-    private int paths = 8;
+            description =
+                    "Most paths of a lease, 1..64 (64: eight for each of eight planes, since a"
+                            + " plane with one path has one uplink).")
+    private int paths = 64;
 
     @Override
     void measure(Tables tables, Trials trials) {
