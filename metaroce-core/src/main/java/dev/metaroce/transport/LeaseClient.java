@@ -245,7 +245,10 @@ final class LeaseClient {
         lease.allow(nowNs, grant.windowKib, grant.rateHint, grant.hintSeq);
         noteAnswer(nowNs, c);
         pathTimers.onOpen(nowNs, c, lease);
-        lease.startLate(nowNs);
+        //= MR-5.5-4
+        if (c.demandKib() > 1) {
+            lease.startLate(nowNs);
+        }
         c.lease = lease;
         lease.number = ++c.leaseNumber;
         c.leaseState = LeaseState.OPEN;

@@ -64,7 +64,8 @@ class SimCommandTest {
 
         InProcess run =
                 Sims.run(
-                        "--topology star --hosts 4 --workload incast --size 256k --flows "
+                        "--topology star --hosts 4 --workload incast --size 256k --ecn 1k,1k,100"
+                                + " --flows "
                                 + flows
                                 + (" --ports " + ports)
                                 + (" --json " + json)
