@@ -147,7 +147,10 @@ public final class UdpDriver implements Driver {
      */
     private int turn() {
         lookForPause();
-        int moved = transmit() + port.receive(sink, RX_DATAGRAMS_MAX);
+        int moved = transmit();
+        // It may have stood still while it sent: what waits now is old news.
+        lookForPause();
+        moved += port.receive(sink, RX_DATAGRAMS_MAX);
         if (moved > 0) {
             idle = false;
         } else if (!idle) {
