@@ -24,7 +24,7 @@ import java.util.function.IntSupplier;
  * Holds no behaviour of the protocol. Owner: the engine thread.
  *
  * <p>A timer id is a number and a role: acknowledgement and life of the context with that number,
- * the connection with that index, and four of the device itself. So the table of timers grows with
+ * the connection with that index, and those of the device itself. So the table of timers grows with
  * what is in use.
  */
 public final class DeviceState {

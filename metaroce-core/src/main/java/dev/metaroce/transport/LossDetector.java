@@ -9,6 +9,16 @@ import dev.metaroce.util.WindowBitmap;
  * own. Returns facts, sends nothing.
  */
 final class LossDetector {
+    /** Whether one packet is lost, by what became known of another or of a time. */
+    private interface Judgement {
+        boolean isLost(TxPath path, int psn, int known);
+    }
+
+    private static final Judgement OVERTAKEN = (path, psn, none) -> path.isOvertaken(psn);
+    private static final Judgement OLDER = TxPath::isOlderThan;
+    private static final Judgement UNANSWERED = TxPath::isUnanswered;
+    private static final Judgement UNANSWERED_AT = TxPath::isUnansweredAt;
+
     private LossDetector() {}
 
     /**
@@ -19,59 +29,47 @@ final class LossDetector {
      */
     static int overtaken(TxPath path, long[] found) {
         //= MR-4.3-10
-        WindowBitmap.clear(found, 0);
-        int count = 0;
-        int outstanding = path.nextPsn() - path.una();
-        for (int i = 0; i < outstanding; i++) {
-            count += note(path.isOvertaken(path.una() + i), i, found);
-        }
-        return count;
+        return find(path, OVERTAKEN, 0, found);
     }
 
     /** Packets that did not arrive, as something tells that was sent at {@code echoTime}. */
     static int olderThan(TxPath path, int echoTime, long[] found) {
-        WindowBitmap.clear(found, 0);
-        int count = 0;
-        int outstanding = path.nextPsn() - path.una();
-        for (int i = 0; i < outstanding; i++) {
-            count += note(path.isOlderThan(path.una() + i, echoTime), i, found);
-        }
-        return count;
+        return find(path, OLDER, echoTime, found);
     }
 
     /** The same of the oldest packet alone, by who does not know what came behind it. */
     static int oldestOlderThan(TxPath path, int echoTime, long[] found) {
-        WindowBitmap.clear(found, 0);
-        boolean any = path.nextPsn() != path.una();
-        return note(any && path.isOlderThan(path.una(), echoTime), 0, found);
+        return find(path, OLDER, echoTime, Math.min(1, outstanding(path)), found);
     }
 
     /** Requests whose replies are lost, as the reply to {@code replied} tells. */
     static int unanswered(TxPath path, int replied, long[] found) {
-        WindowBitmap.clear(found, 0);
-        int count = 0;
-        int outstanding = path.nextPsn() - path.una();
-        for (int i = 0; i < outstanding; i++) {
-            count += note(path.isUnanswered(path.una() + i, replied), i, found);
-        }
-        return count;
+        return find(path, UNANSWERED, replied, found);
     }
 
     /** Requests whose replies are lost, as the answer to a probe of that time tells. */
     static int unansweredAt(TxPath path, int echoTime, long[] found) {
-        WindowBitmap.clear(found, 0);
-        int count = 0;
-        int outstanding = path.nextPsn() - path.una();
-        for (int i = 0; i < outstanding; i++) {
-            count += note(path.isUnansweredAt(path.una() + i, echoTime), i, found);
-        }
-        return count;
+        return find(path, UNANSWERED_AT, echoTime, found);
     }
 
-    private static int note(boolean lost, int bit, long[] found) {
-        if (lost) {
-            WindowBitmap.set(found, 0, bit);
+    private static int outstanding(TxPath path) {
+        return path.nextPsn() - path.una();
+    }
+
+    private static int find(TxPath path, Judgement judgement, int known, long[] found) {
+        return find(path, judgement, known, outstanding(path), found);
+    }
+
+    private static int find(
+            TxPath path, Judgement judgement, int known, int packets, long[] found) {
+        WindowBitmap.clear(found, 0);
+        int count = 0;
+        for (int i = 0; i < packets; i++) {
+            if (judgement.isLost(path, path.una() + i, known)) {
+                WindowBitmap.set(found, 0, i);
+                count++;
+            }
         }
-        return lost ? 1 : 0;
+        return count;
     }
 }

@@ -135,7 +135,7 @@ final class TxLease {
         paths = new TxPath[maxPaths];
         states = new PathState[maxPaths];
         for (int i = 0; i < maxPaths; i++) {
-            states[i] = new PathState(limits.mechanisms().congestion());
+            states[i] = new PathState(mechanisms.congestion());
             paths[i] = new TxPath(this, states[i]);
         }
     }
@@ -286,12 +286,17 @@ final class TxLease {
             hintWindowBytes = Long.MAX_VALUE;
             return;
         }
-        long perRoundTrip = (long) (rateBitsPerSecond / 8e9 * minRttNs);
+        long perRoundTrip = hintPerRoundTrip();
         long burst = perRoundTrip / BURST_PART - mtu - WIRE_BYTES;
         pacer.burst(Math.clamp(burst, 0, PACER_BURST_BYTES_MAX));
         //= MR-5.5-2
         int roundTrips = rateBitsPerSecond > ownRateBitsPerSecond / 2 ? 2 : 4;
         hintWindowBytes = perRoundTrip * roundTrips;
+    }
+
+    /** Bytes that the hint gives in the smallest round trip. */
+    private long hintPerRoundTrip() {
+        return (long) (rateBitsPerSecond / 8e9 * minRttNs);
     }
 
     /**
@@ -300,7 +305,7 @@ final class TxLease {
      * packet.
      */
     void startLate(long nowNs) {
-        long perRoundTrip = (long) (rateBitsPerSecond / 8e9 * minRttNs);
+        long perRoundTrip = hintPerRoundTrip();
         int wire = mtu + WIRE_BYTES;
         //= MR-5.5-4
         if (rateBitsPerSecond != Long.MAX_VALUE && perRoundTrip < wire) {
