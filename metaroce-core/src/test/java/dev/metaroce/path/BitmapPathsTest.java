@@ -2,8 +2,6 @@ package dev.metaroce.path;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.metaroce.congestion.CongestionAlgorithm;
-
 import org.junit.jupiter.api.Test;
 
 import java.util.Arrays;
@@ -13,19 +11,10 @@ class BitmapPathsTest {
     private static final int COUNT = 3;
 
     private final BitmapPaths choice = new BitmapPaths(COUNT);
-    private final PathState[] paths = new PathState[COUNT];
-
-    BitmapPathsTest() {
-        for (int i = 0; i < COUNT; i++) {
-            paths[i] = new PathState(CongestionAlgorithm.ECN_AIMD);
-            paths[i].reset(i + 1, 4);
-        }
-    }
+    private final PathState[] paths = Choices.paths(COUNT);
 
     private int[] turns(int n) {
-        int[] turns = new int[n];
-        Arrays.setAll(turns, i -> choice.next(paths, COUNT, 1));
-        return turns;
+        return Choices.turns(choice, paths, n);
     }
 
     @Test

@@ -2,11 +2,7 @@ package dev.metaroce.path;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.metaroce.congestion.CongestionAlgorithm;
-
 import org.junit.jupiter.api.Test;
-
-import java.util.Arrays;
 
 /** MR-5.2-15. */
 class RecycledPathsTest {
@@ -14,19 +10,10 @@ class RecycledPathsTest {
     private static final int PLACES = 64;
 
     private final RecycledPaths choice = new RecycledPaths();
-    private final PathState[] paths = new PathState[COUNT];
-
-    RecycledPathsTest() {
-        for (int i = 0; i < COUNT; i++) {
-            paths[i] = new PathState(CongestionAlgorithm.ECN_AIMD);
-            paths[i].reset(i + 1, 4);
-        }
-    }
+    private final PathState[] paths = Choices.paths(COUNT);
 
     private int[] turns(int n) {
-        int[] turns = new int[n];
-        Arrays.setAll(turns, i -> choice.next(paths, COUNT, 1));
-        return turns;
+        return Choices.turns(choice, paths, n);
     }
 
     @Test
