@@ -141,6 +141,15 @@ public final class Fabric {
         return ports[id];
     }
 
+    /** Packets that found no room, or got lost on their way, so far. */
+    public long lostPackets() {
+        long sum = 0;
+        for (int id = 0; id < ports(); id++) {
+            sum += port(id).drops() + port(id).lost();
+        }
+        return sum;
+    }
+
     public int ports() {
         return ports.length;
     }

@@ -121,7 +121,8 @@ public record Summary(
         int ended = flows.ended() - flows.failed();
         double[] completions = new double[ended];
         double[] slowdowns = new double[ended];
-        Rates rates = new Rates();
+        JainIndex rates = new JainIndex();
+        long allBytes = 0;
         long firstPs = Long.MAX_VALUE;
         long lastPs = 0;
         int at = 0;
@@ -135,7 +136,8 @@ public record Summary(
             long bytes = flows.bytes(flow);
             completions[at] = ps / PS_PER_US;
             slowdowns[at] = ps / ideal.ps(flows.source(flow), flows.destination(flow), bytes);
-            rates.add(bytes, ps);
+            rates.add(gbps(bytes, ps));
+            allBytes += bytes;
             at++;
         }
         return new Summary(
@@ -145,8 +147,8 @@ public record Summary(
                 ended == 0 ? Double.NaN : lastPs / PS_PER_US,
                 Distribution.of(completions),
                 Distribution.of(slowdowns),
-                gbps(rates.bytes, lastPs - firstPs),
-                rates.jainIndex(),
+                gbps(allBytes, lastPs - firstPs),
+                rates.value(),
                 PacketCounts.of(simulation),
                 Contexts.of(simulation),
                 simulation.nowPs() / PS_PER_US,
@@ -159,31 +161,12 @@ public record Summary(
         return ps <= 0 ? 0 : bytes * 8e3 / ps;
     }
 
-    private static long sum(Simulation simulation, CounterId counter) {
+    /** A counter of all endpoints. */
+    public static long sum(Simulation simulation, CounterId counter) {
         long sum = 0;
         for (int host = 0; host < simulation.topology().hosts(); host++) {
             sum += simulation.engine(host).counters().get(counter);
         }
         return sum;
-    }
-
-    /** Adds up what Jain's index needs. */
-    private static final class Rates {
-        private long bytes;
-        private int count;
-        private double sum;
-        private double squares;
-
-        void add(long flowBytes, long ps) {
-            double rate = gbps(flowBytes, ps);
-            bytes += flowBytes;
-            count++;
-            sum += rate;
-            squares += rate * rate;
-        }
-
-        double jainIndex() {
-            return sum * sum / (count * squares);
-        }
     }
 }

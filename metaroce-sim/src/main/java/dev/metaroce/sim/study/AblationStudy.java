@@ -1,18 +1,15 @@
 package dev.metaroce.sim.study;
 
 import dev.metaroce.congestion.CongestionAlgorithm;
-import dev.metaroce.event.CounterId;
 import dev.metaroce.path.PathStrategy;
 import dev.metaroce.sim.fabric.Fabric;
 import dev.metaroce.sim.fabric.FabricConfig;
-import dev.metaroce.sim.fabric.LinkChange;
 import dev.metaroce.sim.fabric.LinkFaults;
 import dev.metaroce.sim.run.Connections;
 import dev.metaroce.sim.run.Flows;
 import dev.metaroce.sim.run.NicModel;
 import dev.metaroce.sim.run.SimConfig;
 import dev.metaroce.sim.run.Simulation;
-import dev.metaroce.sim.run.Summary;
 import dev.metaroce.sim.topology.Topologies;
 import dev.metaroce.sim.topology.Topology;
 import dev.metaroce.sim.topology.TopologySpec;
@@ -37,8 +34,6 @@ import java.util.function.BooleanSupplier;
 public final class AblationStudy {
     /** Host, leaf, spine, leaf, host, and back. */
     private static final int LINKS_THERE_AND_BACK = 8;
-
-    private static final long EVENTS_PER_LOOK = 1 << 16;
 
     /** A task. */
     public enum Scenario {
@@ -163,7 +158,10 @@ public final class AblationStudy {
             }
         }
         if (scenario == Scenario.PLANE) {
-            simulation.plan(outage(topology));
+            long diesPs = setup.payloadPs() / 3;
+            simulation.plan(
+                    PlaneOutage.of(
+                            topology, setup.seed(), scenario.planes, diesPs, PlaneOutage.NEVER));
         }
     }
 
@@ -187,21 +185,6 @@ public final class AblationStudy {
                         .hostRate(setup.rateBitsPerSecond())
                         .delayPs(setup.roundTripPs() / LINKS_THERE_AND_BACK)
                         .build());
-    }
-
-    /** All links between the switches of one plane. */
-    private List<LinkChange> outage(Topology topology) {
-        int plane = (int) Math.floorMod(setup.seed(), (long) setup.scenario().planes);
-        List<LinkChange> changes = new ArrayList<>();
-        for (int link = 0; link < topology.links(); link++) {
-            boolean between =
-                    !topology.isHost(topology.linkA(link))
-                            && !topology.isHost(topology.linkB(link));
-            if (between && topology.plane(link) == plane) {
-                changes.add(new LinkChange(setup.payloadPs() / 3, link, true));
-            }
-        }
-        return changes;
     }
 
     private FlowList flows(Topology topology) {
@@ -270,32 +253,20 @@ public final class AblationStudy {
     }
 
     private Outcome measure(BooleanSupplier mayGoOn) {
-        Simulation.Stop stop = Simulation.Stop.EVENTS_DONE;
-        while (stop == Simulation.Stop.EVENTS_DONE && mayGoOn.getAsBoolean()) {
-            stop = simulation.advance(EVENTS_PER_LOOK);
-        }
-        boolean ended = stop == Simulation.Stop.ALL_ENDED;
+        Delivery all = Delivery.of(simulation, mayGoOn);
         Flows flows = simulation.flows();
-        long all = 0;
-        long bytes = 0;
-        long lastPs = ended ? 0 : simulation.nowPs();
+        long wanted = 0;
         for (int flow = 0; flow < flows.count(); flow++) {
-            all += flows.bytes(flow);
-            bytes += flows.bytes(flow) - simulation.missingBytes(flow);
-            if (!flows.isOpen(flow)) {
-                lastPs = Math.max(lastPs, flows.endPs(flow));
-            }
+            wanted += flows.bytes(flow);
         }
-        long needed = count(CounterId.DATA_SENT);
-        long resent = count(CounterId.DATA_RESENT);
         return new Outcome(
                 setup,
-                Summary.gbps(bytes, lastPs),
-                (double) bytes / all * setup.payloadPs() / lastPs,
-                ended && flows.failed() == 0 ? lastPs / 1e6 : Double.NaN,
+                all.gbps(),
+                (double) all.bytes() / wanted * setup.payloadPs() / all.lastPs(),
+                all.ended() && flows.failed() == 0 ? all.lastPs() / 1e6 : Double.NaN,
                 longestQueueBytes(),
-                (double) (needed + resent) / needed,
-                resent,
+                all.sentPerNeeded(),
+                all.resent(),
                 flows.failed());
     }
 
@@ -308,13 +279,5 @@ public final class AblationStudy {
             }
         }
         return longest;
-    }
-
-    private long count(CounterId id) {
-        long sum = 0;
-        for (int host = 0; host < setup.scenario().hosts; host++) {
-            sum += simulation.engine(host).counters().get(id);
-        }
-        return sum;
     }
 }

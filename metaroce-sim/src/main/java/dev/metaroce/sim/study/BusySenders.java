@@ -6,6 +6,7 @@ import dev.metaroce.event.EventSink;
 import dev.metaroce.sim.fabric.FabricConfig;
 import dev.metaroce.sim.run.Application;
 import dev.metaroce.sim.run.Flows;
+import dev.metaroce.sim.run.JainIndex;
 import dev.metaroce.sim.run.SimConfig;
 import dev.metaroce.sim.run.Simulation;
 import dev.metaroce.sim.run.Summary;
@@ -233,7 +234,7 @@ public final class BusySenders {
                 waitsNs / waits / 1e3,
                 longestUs,
                 longestUs / idealUs,
-                jain(doneUs),
+                JainIndex.of(doneUs),
                 grants - Math.min(setup.senders(), setup.slots()),
                 count(receiver, CounterId.RECLAIMS),
                 count(receiver, CounterId.QUEUED),
@@ -244,15 +245,5 @@ public final class BusySenders {
 
     private long count(int host, CounterId id) {
         return simulation.engine(host).counters().get(id);
-    }
-
-    private static double jain(double[] values) {
-        double sum = 0;
-        double squares = 0;
-        for (double value : values) {
-            sum += value;
-            squares += value * value;
-        }
-        return sum * sum / (values.length * squares);
     }
 }

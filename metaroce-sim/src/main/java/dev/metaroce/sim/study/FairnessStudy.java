@@ -5,6 +5,7 @@ import dev.metaroce.sim.fabric.Fabric;
 import dev.metaroce.sim.fabric.FabricConfig;
 import dev.metaroce.sim.fabric.Port;
 import dev.metaroce.sim.run.Application;
+import dev.metaroce.sim.run.JainIndex;
 import dev.metaroce.sim.run.SimConfig;
 import dev.metaroce.sim.run.Simulation;
 import dev.metaroce.sim.topology.Topology;
@@ -347,10 +348,10 @@ public final class FairnessStudy {
                 all / Arrays.stream(fair).sum(),
                 lies ? beside / setup.payloadRate() : Double.NaN,
                 Arrays.stream(shares).boxed().toList(),
-                jain(shares),
+                all == 0 ? 1 : JainIndex.of(shares),
                 (long) (queueSum / samples),
                 line.queueBytesMax(),
-                lost());
+                simulation.fabric().lostPackets());
     }
 
     /** What the receiver has of a sender's flow; its sender knows of it a round trip later. */
@@ -373,20 +374,5 @@ public final class FairnessStudy {
 
     private long count(int host, CounterId id) {
         return simulation.engine(host).counters().get(id);
-    }
-
-    private long lost() {
-        Fabric fabric = simulation.fabric();
-        long sum = 0;
-        for (int id = 0; id < fabric.ports(); id++) {
-            sum += fabric.port(id).drops() + fabric.port(id).lost();
-        }
-        return sum;
-    }
-
-    private static double jain(double[] values) {
-        double sum = Arrays.stream(values).sum();
-        double squares = Arrays.stream(values).map(v -> v * v).sum();
-        return squares == 0 ? 1 : sum * sum / (values.length * squares);
     }
 }

@@ -7,6 +7,7 @@ import dev.metaroce.sim.fabric.Marking;
 import dev.metaroce.sim.fabric.Port;
 import dev.metaroce.sim.run.Connections;
 import dev.metaroce.sim.run.Flows;
+import dev.metaroce.sim.run.JainIndex;
 import dev.metaroce.sim.run.NicModel;
 import dev.metaroce.sim.run.SimConfig;
 import dev.metaroce.sim.run.Simulation;
@@ -212,7 +213,7 @@ public final class IncastStudy {
         long lastMarkedPs = Long.MIN_VALUE;
         long queueMax = 0;
         long lostEarly = 0;
-        long lostBefore = lost(fabric);
+        long lostBefore = fabric.lostPackets();
         long events = 0;
         boolean over = simulation.flows().ended() >= setup.senders();
         while (!over && (events++ % EVENTS_PER_LOOK != 0 || mayGoOn.getAsBoolean())) {
@@ -223,7 +224,7 @@ public final class IncastStudy {
                 earlyEndPs = nowPs + setup.roundTripPs();
             }
             if (nowPs > earlyEndPs) {
-                lostEarly = lost(fabric) - lostBefore;
+                lostEarly = fabric.lostPackets() - lostBefore;
                 earlyEndPs = Long.MAX_VALUE;
             }
             if (bottleneck.queueBytes() >= markBytes) {
@@ -232,40 +233,29 @@ public final class IncastStudy {
             queueMax = Math.max(queueMax, bottleneck.queueBytes());
         }
         long markedPs = lastMarkedPs == Long.MIN_VALUE ? 0 : Math.max(0, lastMarkedPs - firstPs);
-        long lostAll = lost(fabric) - lostBefore;
+        long lostAll = fabric.lostPackets() - lostBefore;
         return outcome(queueMax, markedPs / PS_PER_US, lostEarly, lostAll - lostEarly);
     }
 
     private Outcome outcome(long queueMax, double markedUs, long lostEarly, long lostLater) {
         Flows flows = simulation.flows();
-        double sum = 0;
-        double squares = 0;
+        JainIndex rates = new JainIndex();
         double lastUs = 0;
         for (int flow = 0; flow < flows.count(); flow++) {
             boolean well = !flows.isOpen(flow) && flows.failure(flow).isEmpty();
             double us = (flows.endPs(flow) - flows.startPs(flow)) / PS_PER_US;
-            double rate = well ? 1 / us : 0;
-            sum += rate;
-            squares += rate * rate;
+            rates.add(well ? 1 / us : 0);
             lastUs = well ? Math.max(lastUs, us) : lastUs;
         }
         return new Outcome(
                 setup,
                 lastUs,
                 lastUs / setup.boundUs(),
-                sum * sum / (setup.senders() * squares),
+                rates.value(),
                 queueMax,
                 markedUs,
                 lostEarly,
                 lostLater,
                 flows.failed());
-    }
-
-    private static long lost(Fabric fabric) {
-        long sum = 0;
-        for (int id = 0; id < fabric.ports(); id++) {
-            sum += fabric.port(id).drops() + fabric.port(id).lost();
-        }
-        return sum;
     }
 }

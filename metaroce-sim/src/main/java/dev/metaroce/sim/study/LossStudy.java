@@ -4,7 +4,6 @@ import dev.metaroce.event.CounterId;
 import dev.metaroce.sim.fabric.FabricConfig;
 import dev.metaroce.sim.fabric.LinkFaults;
 import dev.metaroce.sim.run.Connections;
-import dev.metaroce.sim.run.Flows;
 import dev.metaroce.sim.run.NicModel;
 import dev.metaroce.sim.run.SimConfig;
 import dev.metaroce.sim.run.Simulation;
@@ -25,8 +24,6 @@ import java.util.function.BooleanSupplier;
  * link and acknowledgements at their own sender's. Connections are open at time 0.
  */
 public final class LossStudy {
-    private static final long EVENTS_PER_LOOK = 1 << 16;
-
     /** Host, leaf, spine, leaf, host, and back. */
     private static final int LINKS_THERE_AND_BACK = 8;
 
@@ -201,43 +198,19 @@ public final class LossStudy {
     }
 
     private Outcome measure(BooleanSupplier mayGoOn, double referenceGbps) {
-        Simulation.Stop stop = Simulation.Stop.EVENTS_DONE;
-        while (stop == Simulation.Stop.EVENTS_DONE && mayGoOn.getAsBoolean()) {
-            stop = simulation.advance(EVENTS_PER_LOOK);
-        }
-        boolean ended = stop == Simulation.Stop.ALL_ENDED;
-        Flows flows = simulation.flows();
-        long bytes = 0;
-        long lastPs = ended ? 0 : simulation.nowPs();
-        for (int flow = 0; flow < flows.count(); flow++) {
-            bytes += flows.bytes(flow) - simulation.missingBytes(flow);
-            if (!flows.isOpen(flow)) {
-                lastPs = Math.max(lastPs, flows.endPs(flow));
-            }
-        }
-        double gbps = Summary.gbps(bytes, lastPs);
-        long needed = count(CounterId.DATA_SENT);
-        long resent = count(CounterId.DATA_RESENT);
+        Delivery all = Delivery.of(simulation, mayGoOn);
         return new Outcome(
                 setup,
-                lastPs / 1e6,
-                gbps,
-                gbps / referenceGbps,
-                (double) (needed + resent) / needed,
-                resent,
-                count(CounterId.SPURIOUS_RESENDS),
-                count(CounterId.RTO_FIRED),
-                count(CounterId.PROBES_SENT),
-                count(CounterId.REROUTES),
-                ended,
-                flows.failed());
-    }
-
-    private long count(CounterId id) {
-        long sum = 0;
-        for (int host = 0; host < setup.hosts(); host++) {
-            sum += simulation.engine(host).counters().get(id);
-        }
-        return sum;
+                all.lastPs() / 1e6,
+                all.gbps(),
+                all.gbps() / referenceGbps,
+                all.sentPerNeeded(),
+                all.resent(),
+                Summary.sum(simulation, CounterId.SPURIOUS_RESENDS),
+                Summary.sum(simulation, CounterId.RTO_FIRED),
+                Summary.sum(simulation, CounterId.PROBES_SENT),
+                Summary.sum(simulation, CounterId.REROUTES),
+                all.ended(),
+                simulation.flows().failed());
     }
 }

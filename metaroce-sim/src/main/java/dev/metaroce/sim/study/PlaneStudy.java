@@ -2,7 +2,6 @@ package dev.metaroce.sim.study;
 
 import dev.metaroce.event.CounterId;
 import dev.metaroce.sim.fabric.FabricConfig;
-import dev.metaroce.sim.fabric.LinkChange;
 import dev.metaroce.sim.run.SimConfig;
 import dev.metaroce.sim.run.Simulation;
 import dev.metaroce.sim.run.Summary;
@@ -157,7 +156,13 @@ public final class PlaneStudy {
             }
         }
         if (setup.brokenPs() > 0) {
-            simulation.plan(outage());
+            simulation.plan(
+                    PlaneOutage.of(
+                            simulation.topology(),
+                            setup.seed(),
+                            setup.planes(),
+                            setup.failPs(),
+                            setup.repairPs()));
         }
         advanceTo(setup.warmUpPs(), mayGoOn);
         long bytes = received();
@@ -188,23 +193,6 @@ public final class PlaneStudy {
                 && mayGoOn.getAsBoolean()) {}
     }
 
-    /** All links between the switches of one plane. */
-    private List<LinkChange> outage() {
-        Topology topology = simulation.topology();
-        int plane = (int) Math.floorMod(setup.seed(), (long) setup.planes());
-        List<LinkChange> changes = new ArrayList<>();
-        for (int link = 0; link < topology.links(); link++) {
-            boolean between =
-                    !topology.isHost(topology.linkA(link))
-                            && !topology.isHost(topology.linkB(link));
-            if (between && topology.plane(link) == plane) {
-                changes.add(new LinkChange(setup.failPs(), link, true));
-                changes.add(new LinkChange(setup.repairPs(), link, false));
-            }
-        }
-        return changes;
-    }
-
     private long received() {
         long bytes = 0;
         for (int receiver = setup.pairs(); receiver < 2 * setup.pairs(); receiver++) {
@@ -229,8 +217,8 @@ public final class PlaneStudy {
                 dies ? recovered / roundTripUs : 0,
                 dies ? mean(settledUs, repairUs) / healthy : 0,
                 dies ? firstUs(repairUs, FULL_SHARE * healthy) - repairUs : 0,
-                sum(CounterId.REROUTES),
-                sum(CounterId.DATA_RESENT),
+                Summary.sum(simulation, CounterId.REROUTES),
+                Summary.sum(simulation, CounterId.DATA_RESENT),
                 simulation.flows().failed());
     }
 
@@ -259,13 +247,5 @@ public final class PlaneStudy {
                 .mapToDouble(Sample::us)
                 .findFirst()
                 .orElse(Double.POSITIVE_INFINITY);
-    }
-
-    private long sum(CounterId id) {
-        long sum = 0;
-        for (int sender = 0; sender < setup.pairs(); sender++) {
-            sum += simulation.engine(sender).counters().get(id);
-        }
-        return sum;
     }
 }
