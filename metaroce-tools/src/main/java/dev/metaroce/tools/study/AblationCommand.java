@@ -137,7 +137,7 @@ public final class AblationCommand extends SeedStudy {
                         "sent/needed",
                         Spread.of(outcomes, Outcome::sentPerNeeded).median())
                 .with("resent", "resent", Spread.of(outcomes, Outcome::resent).median())
-                .with("failed", "failed", outcomes.stream().mapToInt(Outcome::failed).sum());
+                .with("failed", "failed", sum(outcomes, Outcome::failed));
     }
 
     static final class Task extends Choice<Scenario> {

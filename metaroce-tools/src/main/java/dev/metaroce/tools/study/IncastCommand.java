@@ -20,7 +20,6 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
 import java.util.List;
-import java.util.function.ToLongFunction;
 
 /** {@code metaroce study incast}: many senders to one receiver at once. */
 @Command(
@@ -205,10 +204,6 @@ public final class IncastCommand extends SeedStudy {
 
     private static double queueKib(Outcome outcome) {
         return outcome.queueBytesMax() / KIB;
-    }
-
-    private static <T> long sum(List<T> outcomes, ToLongFunction<T> quantity) {
-        return outcomes.stream().mapToLong(quantity).sum();
     }
 
     private static LineChart chart(String name, String title, String y) {

@@ -24,7 +24,6 @@ import java.math.MathContext;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.ToLongFunction;
 
 /** {@code metaroce study loss}: what is left of the speed when packets get lost. */
 @Command(
@@ -276,10 +275,6 @@ public final class LossCommand extends SeedStudy {
                 .with("timeouts", "timeouts", Spread.of(outcomes, Outcome::timeouts).median())
                 .with("reroutes", "reroutes", Spread.of(outcomes, Outcome::reroutes).median())
                 .with("failed", "failed", sum(outcomes, Outcome::failed));
-    }
-
-    private static long sum(List<Outcome> outcomes, ToLongFunction<Outcome> quantity) {
-        return outcomes.stream().mapToLong(quantity).sum();
     }
 
     private Setup transfer(Profile profile, int itsPaths, long size) {

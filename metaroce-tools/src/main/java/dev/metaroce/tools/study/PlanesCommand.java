@@ -11,7 +11,6 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
 import java.util.List;
-import java.util.function.ToDoubleFunction;
 
 /** {@code metaroce study planes}: several networks side by side, and one that dies. */
 @Command(
@@ -87,22 +86,22 @@ public final class PlanesCommand extends SeedStudy {
                         .with(
                                 "recovery_round_trips",
                                 "RTT to 85 %",
-                                spread(outcomes, Outcome::recoveryRoundTrips))
-                        .with("broken_share", "share", spread(outcomes, Outcome::brokenShare))
+                                Spread.of(outcomes, Outcome::recoveryRoundTrips))
+                        .with("broken_share", "share", Spread.of(outcomes, Outcome::brokenShare))
                         .with(
                                 "lowest_share",
                                 "lowest",
-                                spread(outcomes, Outcome::lowestShare).min())
+                                Spread.of(outcomes, Outcome::lowestShare).min())
                         .with(
                                 "repair_us",
                                 "repair to full[us]",
-                                spread(outcomes, Outcome::repairUs))
-                        .with("reroutes", "reroutes", spread(outcomes, Outcome::reroutes).median())
-                        .with("resent", "resent", spread(outcomes, Outcome::resent).median())
+                                Spread.of(outcomes, Outcome::repairUs))
                         .with(
-                                "errors",
-                                "errors",
-                                outcomes.stream().mapToInt(Outcome::errors).sum()));
+                                "reroutes",
+                                "reroutes",
+                                Spread.of(outcomes, Outcome::reroutes).median())
+                        .with("resent", "resent", Spread.of(outcomes, Outcome::resent).median())
+                        .with("errors", "errors", sum(outcomes, Outcome::errors)));
         LineChart chart =
                 new LineChart(
                                 "planes-failure",
@@ -115,10 +114,6 @@ public final class PlanesCommand extends SeedStudy {
             chart.point("seed " + first.setup().seed(), sample.us(), sample.gbps());
         }
         draw(chart);
-    }
-
-    private static Spread spread(List<Outcome> outcomes, ToDoubleFunction<Outcome> quantity) {
-        return Spread.of(outcomes, quantity);
     }
 
     private List<Outcome> run(String name, int planes, int brokenRoundTrips, Trials trials) {

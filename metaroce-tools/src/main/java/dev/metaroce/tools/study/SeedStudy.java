@@ -12,7 +12,9 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
 import java.nio.file.Path;
+import java.util.List;
 import java.util.function.BooleanSupplier;
+import java.util.function.ToLongFunction;
 
 /** A study whose rows stand for several seeds each, and that draws charts. */
 abstract class SeedStudy extends Study {
@@ -63,6 +65,11 @@ abstract class SeedStudy extends Study {
     /** Adds a point that stands for all seeds. */
     static void point(LineChart chart, String line, double x, Spread y) {
         chart.point(line, x, y.median(), y.min(), y.max());
+    }
+
+    /** A count of all seeds together. */
+    static <T> long sum(List<T> outcomes, ToLongFunction<T> quantity) {
+        return outcomes.stream().mapToLong(quantity).sum();
     }
 
     /** Draws a chart if charts are asked for. */
