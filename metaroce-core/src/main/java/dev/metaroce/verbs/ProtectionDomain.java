@@ -37,7 +37,9 @@ public final class ProtectionDomain {
     /**
      * Registers off-heap memory of any kind: allocated, mapped, a slice. The region keeps the
      * segment; the segment's arena must stay open until the region is closed; closing it before
-     * makes the operations fail that still use it. A confined arena serves only when its thread
+     * makes the operations fail that still use it. While the checksum of a packet is computed over
+     * memory of an open region, {@code Arena.close} throws {@code IllegalStateException} and closes
+     * nothing: close the region first, or try again. A confined arena serves only when its thread
      * drives the engine.
      *
      * @param access bits of {@link Access}; 0 allows local reads only
