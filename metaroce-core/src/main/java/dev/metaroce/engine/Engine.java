@@ -12,13 +12,13 @@ import dev.metaroce.transport.EndpointIdentity;
 import dev.metaroce.transport.MetaRoceProtocol;
 import dev.metaroce.transport.Notices;
 import dev.metaroce.transport.Offer;
-import dev.metaroce.transport.Stream;
-import dev.metaroce.transport.TransportConnection;
+import dev.metaroce.transport.Protocol;
+import dev.metaroce.transport.ProtocolConnection;
+import dev.metaroce.transport.ProtocolQueue;
 import dev.metaroce.util.Rng;
-import dev.metaroce.wire.DoorVerdict;
+import dev.metaroce.util.TimerTable;
 import dev.metaroce.wire.Ecn;
 import dev.metaroce.wire.NetAddress;
-import dev.metaroce.wire.PacketDoor;
 import dev.metaroce.wire.PacketMemory;
 import dev.metaroce.wire.TxBatch;
 
@@ -49,9 +49,10 @@ import java.util.function.IntSupplier;
 public final class Engine {
     private static final int MAX_TIMERS_PER_TURN = 1024;
 
-    private final DeviceState device;
-    private final MetaRoceProtocol protocol;
+    private final Protocol protocol;
     private final Counters counters;
+    private final RegionTable regions;
+    private final TimerTable timers;
     private final DoorbellList doorbells = new DoorbellList();
     private final IntSupplier keySource;
     private volatile int contextsInUse;
@@ -63,6 +64,8 @@ public final class Engine {
     }
 
     /**
+     * A device that speaks MetaRoCE.
+     *
      * @param rng decisions that must be reproducible: jitter, nonces
      * @param keySource keys and first sequence numbers; a secure source outside tests and
      *     simulation
@@ -74,10 +77,22 @@ public final class Engine {
             Rng rng,
             IntSupplier keySource,
             EventSink events) {
-        device = new DeviceState(limits, identity, rng, keySource, events);
-        protocol = new MetaRoceProtocol(device);
-        counters = device.counters();
+        this(
+                new MetaRoceProtocol(new DeviceState(limits, identity, rng, keySource, events)),
+                keySource);
+    }
+
+    /**
+     * A device that speaks what it is given.
+     *
+     * @param keySource as above
+     */
+    public Engine(Protocol protocol, IntSupplier keySource) {
+        this.protocol = protocol;
         this.keySource = keySource;
+        counters = protocol.counters();
+        regions = protocol.regions();
+        timers = protocol.timers();
     }
 
     /** Takes over commands and posted work; returns how many there were (at least when not 0). */
@@ -85,11 +100,11 @@ public final class Engine {
         if (doorbells.isQuiet()) {
             return 0;
         }
-        device.regions().gate().enter();
+        regions.gate().enter();
         try {
             return drain(nowNs);
         } finally {
-            device.regions().gate().exit();
+            regions.gate().exit();
         }
     }
 
@@ -99,7 +114,7 @@ public final class Engine {
         while (bell != null) {
             DoorbellList.Bell following = doorbells.next(bell);
             switch (bell.owner()) {
-                case Stream stream -> protocol.onWork(nowNs, stream);
+                case ProtocolQueue queue -> protocol.onWork(nowNs, queue);
                 case Command command -> command.run(nowNs);
                 default -> throw new IllegalStateException("a bell of nobody: " + bell.owner());
             }
@@ -118,25 +133,11 @@ public final class Engine {
             long nowNs, PacketMemory memory, int offset, int bytes, NetAddress source, Ecn ecn) {
         counters.increment(CounterId.RX_PACKETS);
         counters.add(CounterId.RX_BYTES, bytes);
-        //= MR-2.1-8, MR-2.1-9
-        DoorVerdict verdict = PacketDoor.check(memory, offset, bytes);
-        switch (verdict) {
-            case OK -> {
-                device.regions().gate().enter();
-                try {
-                    protocol.onPacket(nowNs, memory, offset, bytes, source, ecn);
-                } finally {
-                    device.regions().gate().exit();
-                }
-            }
-            case TOO_SHORT, MALFORMED -> counters.increment(CounterId.MALFORMED);
-            case BAD_CRC -> counters.increment(CounterId.BAD_CRC);
-            case BAD_VERSION -> {
-                counters.increment(CounterId.BAD_VERSION);
-                if (PacketDoor.isForeignRequest(memory, offset, bytes)) {
-                    protocol.onForeignRequest(nowNs, memory, offset, source);
-                }
-            }
+        regions.gate().enter();
+        try {
+            protocol.onDatagram(nowNs, memory, offset, bytes, source, ecn);
+        } finally {
+            regions.gate().exit();
         }
     }
 
@@ -150,17 +151,17 @@ public final class Engine {
 
     /** Handles timers that are due. */
     public void onTimeout(long nowNs) {
-        device.regions().gate().enter();
+        regions.gate().enter();
         try {
             for (int i = 0; i < MAX_TIMERS_PER_TURN; i++) {
-                int timer = device.timers().pollExpired(nowNs);
+                int timer = timers.pollExpired(nowNs);
                 if (timer < 0) {
                     break;
                 }
                 protocol.onTimer(nowNs, timer);
             }
         } finally {
-            device.regions().gate().exit();
+            regions.gate().exit();
         }
     }
 
@@ -173,11 +174,11 @@ public final class Engine {
             noteContexts();
             return 0;
         }
-        device.regions().gate().enter();
+        regions.gate().enter();
         try {
             return poll(nowNs, batch);
         } finally {
-            device.regions().gate().exit();
+            regions.gate().exit();
         }
     }
 
@@ -193,7 +194,7 @@ public final class Engine {
             noteContexts();
             return 0;
         }
-        device.regions().gate().enter();
+        regions.gate().enter();
         try {
             int packets = poll(nowNs, batch);
             if (packets > 0) {
@@ -201,7 +202,7 @@ public final class Engine {
             }
             return packets;
         } finally {
-            device.regions().gate().exit();
+            regions.gate().exit();
         }
     }
 
@@ -230,12 +231,12 @@ public final class Engine {
      * @param lateNs how late, in nanoseconds
      */
     public void notePause(long nowNs, long lateNs) {
-        device.notePause(nowNs, lateNs);
+        protocol.notePause(nowNs, lateNs);
     }
 
     /** When {@link #onTimeout} is to be called; Long.MAX_VALUE for never. Compare by difference. */
     public long nextDeadlineNs() {
-        return device.timers().nextDeadlineNs();
+        return timers.nextDeadlineNs();
     }
 
     /** True when {@link #drainPosted} has something to do; any thread. */
@@ -248,7 +249,7 @@ public final class Engine {
     }
 
     public RegionTable regions() {
-        return device.regions();
+        return regions;
     }
 
     public Counters counters() {
@@ -256,7 +257,7 @@ public final class Engine {
     }
 
     public DeviceLimits limits() {
-        return device.limits();
+        return protocol.limits();
     }
 
     /** Receive contexts granted, as of the last turn. */
@@ -271,9 +272,13 @@ public final class Engine {
         return protocol.contextTableBytes();
     }
 
-    /** The machines, for tests that look inside; engine thread only. */
-    public MetaRoceProtocol protocol() {
-        return protocol;
+    /**
+     * The machines of MetaRoCE, for tests that look inside; engine thread only.
+     *
+     * @throws ClassCastException when this device speaks another protocol
+     */
+    public MetaRoceProtocol metaRoce() {
+        return (MetaRoceProtocol) protocol;
     }
 
     /**
@@ -283,19 +288,18 @@ public final class Engine {
      * @param connectNs longest time until it is connected, in nanoseconds; 0 for as long as the
      *     peer answers
      */
-    public TransportConnection dial(
+    public ProtocolConnection dial(
             NetAddress target, long serviceId, byte[] privateData, long connectNs) {
         long id = (long) keySource.getAsInt() << 32 | (keySource.getAsInt() & 0xFFFF_FFFFL);
-        TransportConnection connection =
-                TransportConnection.dialed(id, target, serviceId, privateData);
-        connection.connectWithin(connectNs);
+        ProtocolConnection connection =
+                protocol.dialed(id, target, serviceId, privateData, connectNs);
         command(nowNs -> protocol.dial(nowNs, connection));
         return connection;
     }
 
     /** Who wants to know what happens to connections; once, before the engine is driven. */
     public void notices(Notices notices) {
-        device.notices(notices);
+        protocol.notices(notices);
     }
 
     /** Offers a service from the next turn on. */
@@ -314,7 +318,7 @@ public final class Engine {
     }
 
     /** Closes a connection in order, at the next turn. */
-    public void close(TransportConnection connection) {
+    public void close(ProtocolConnection connection) {
         command(nowNs -> protocol.close(nowNs, connection));
     }
 

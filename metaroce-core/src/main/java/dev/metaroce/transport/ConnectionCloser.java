@@ -36,7 +36,7 @@ final class ConnectionCloser {
         if (c.isEnded() || c.state() == ConnectionState.CLOSING) {
             return;
         }
-        Offer offer = c.offer;
+        LeaseOffer offer = c.offer;
         if (offer != null) {
             offer.withdraw();
             server.onAnswer(nowNs, offer);

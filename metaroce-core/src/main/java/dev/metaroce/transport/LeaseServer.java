@@ -194,7 +194,7 @@ final class LeaseServer {
             sendQueued(ticket, source);
             return -1;
         }
-        Offer offered = offerOf(request);
+        LeaseOffer offered = offerOf(request);
         if (offered != null) {
             //= MR-3.9-3
             offered.heardNs = nowNs;
@@ -227,7 +227,7 @@ final class LeaseServer {
         connection.rxAddressRoom = addressRoom();
         connection.rxRepeats = 0;
         returns.forget(nowNs, connection);
-        Offer offer = connection.offer;
+        LeaseOffer offer = connection.offer;
         return offer == null || isAccepted(nowNs, source, peer, offer)
                 ? decide(nowNs, source, peer, connection)
                 : -1;
@@ -326,7 +326,7 @@ final class LeaseServer {
             return null;
         }
         made.peerHeardNs = nowNs;
-        Offer offer = new Offer(made, request, peer, nowNs);
+        LeaseOffer offer = new LeaseOffer(made, request, peer, nowNs);
         made.offer = offer;
         acceptor.onRequest(offer);
         return made;
@@ -335,17 +335,17 @@ final class LeaseServer {
     // Offers to the application
 
     /** The offer that waits for an answer to this very request, or null. */
-    private @Nullable Offer offerOf(RequestFields asked) {
+    private @Nullable LeaseOffer offerOf(RequestFields asked) {
         TransportConnection c =
                 offers.isEmpty()
                         ? null
                         : connections.find(asked.endpointId, asked.connectionId, false);
-        Offer offer = c == null ? null : c.offer;
+        LeaseOffer offer = c == null ? null : c.offer;
         return offer != null && offer.request.nonce == asked.nonce ? offer : null;
     }
 
     /** A request for a connection that is not answered yet; true when it is accepted now. */
-    private boolean isAccepted(long nowNs, NetAddress source, int peer, Offer offer) {
+    private boolean isAccepted(long nowNs, NetAddress source, int peer, LeaseOffer offer) {
         if (offers.remove(offer)) {
             peers.hold(offer.peer, -1);
         }
@@ -371,7 +371,7 @@ final class LeaseServer {
     }
 
     /** The peer waits until the application answers. */
-    private void hold(long nowNs, NetAddress source, int peer, Offer offer) {
+    private void hold(long nowNs, NetAddress source, int peer, LeaseOffer offer) {
         //= MR-3.9-4
         if (offers.isFull()) {
             offer.withdraw();
@@ -389,14 +389,14 @@ final class LeaseServer {
     }
 
     /** Nobody is before it in a line; it waits all the same. */
-    private void sendPending(Offer offer, NetAddress to) {
+    private void sendPending(LeaseOffer offer, NetAddress to) {
         //= MR-3.9-3
         RequestFields asked = offer.request;
         device.send(ControlOpcode.QUEUED, to, null, asked.srcCtx, asked.nonce, 0, 0, 0);
     }
 
     /** The application answered an offer that waited. */
-    void onAnswer(long nowNs, Offer offer) {
+    void onAnswer(long nowNs, LeaseOffer offer) {
         TransportConnection c = offer.connection();
         if (c.offer != offer) {
             return;
@@ -408,7 +408,7 @@ final class LeaseServer {
         }
     }
 
-    private static void settle(Offer offer) {
+    private static void settle(LeaseOffer offer) {
         TransportConnection c = offer.connection();
         c.offer = null;
         c.privateData = TransportConnection.data(offer.privateData(), offer.privateData().length);
@@ -417,7 +417,7 @@ final class LeaseServer {
         c.notices.raise(AsyncEventType.ESTABLISHED, c, "");
     }
 
-    private void refuse(long nowNs, Offer offer, DenyReason reason) {
+    private void refuse(long nowNs, LeaseOffer offer, DenyReason reason) {
         TransportConnection c = offer.connection();
         c.offer = null;
         c.privateData = TransportConnection.data(offer.privateData(), offer.privateData().length);
@@ -428,7 +428,7 @@ final class LeaseServer {
 
     /** The connection ended before the application answered. */
     void withdraw(TransportConnection c) {
-        Offer offer = c.offer;
+        LeaseOffer offer = c.offer;
         if (offer != null) {
             c.offer = null;
             offer.withdraw();
@@ -440,7 +440,7 @@ final class LeaseServer {
 
     /** Offers that nobody answered, or whose peers went away. */
     void onOfferTimer(long nowNs) {
-        Offer overdue = offers.overdue(nowNs);
+        LeaseOffer overdue = offers.overdue(nowNs);
         while (overdue != null) {
             //= MR-3.9-4
             overdue.withdraw();

@@ -1,9 +1,14 @@
 package dev.metaroce.transport;
 
+import dev.metaroce.event.CounterId;
+import dev.metaroce.event.Counters;
+import dev.metaroce.memory.RegionTable;
+import dev.metaroce.util.TimerTable;
 import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.wire.ControlOpcode;
 import dev.metaroce.wire.Ecn;
 import dev.metaroce.wire.NetAddress;
+import dev.metaroce.wire.PacketDoor;
 import dev.metaroce.wire.PacketMemory;
 import dev.metaroce.wire.PacketType;
 import dev.metaroce.wire.Profile;
@@ -13,12 +18,11 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The MetaRoCE machines of one device, put together: requester, responder, completer, and both
- * sides of leases. The engine hands it packets that passed the door, timers that expired and room
- * to send.
+ * sides of leases. The engine hands it datagrams, timers that expired and room to send.
  *
  * <p>Owner: the engine thread.
  */
-public final class MetaRoceProtocol {
+public final class MetaRoceProtocol implements Protocol {
     /** Packets of one connection per turn, so that many connections share the line. */
     private static final int CONNECTION_BUDGET = 64;
 
@@ -61,10 +65,45 @@ public final class MetaRoceProtocol {
         control = new ControlWriter(device, server, client);
     }
 
+    @Override
+    public RegionTable regions() {
+        return device.regions();
+    }
+
+    @Override
+    public Counters counters() {
+        return device.counters();
+    }
+
+    @Override
+    public TimerTable timers() {
+        return device.timers();
+    }
+
+    @Override
+    public DeviceLimits limits() {
+        return device.limits();
+    }
+
+    @Override
+    public void notices(Notices notices) {
+        device.notices(notices);
+    }
+
     // Application
 
-    /** Starts to connect. */
-    public void dial(long nowNs, TransportConnection connection) {
+    @Override
+    public TransportConnection dialed(
+            long id, NetAddress target, long serviceId, byte[] privateData, long connectNs) {
+        TransportConnection connection =
+                TransportConnection.dialed(id, target, serviceId, privateData);
+        connection.connectWithin(connectNs);
+        return connection;
+    }
+
+    @Override
+    public void dial(long nowNs, ProtocolConnection dialed) {
+        TransportConnection connection = (TransportConnection) dialed;
         if (device.add(connection)) {
             client.dial(nowNs, connection);
         } else {
@@ -77,33 +116,55 @@ public final class MetaRoceProtocol {
         }
     }
 
+    @Override
     public void listen(long serviceId, Acceptor acceptor) {
         connections.listen(serviceId, acceptor);
     }
 
+    @Override
     public void unlisten(long serviceId) {
         connections.unlisten(serviceId);
     }
 
-    /** The application answered an offer that was waiting. */
+    @Override
     public void onAnswer(long nowNs, Offer offer) {
-        server.onAnswer(nowNs, offer);
-        client.onAccepted(nowNs, offer.connection());
+        LeaseOffer answered = (LeaseOffer) offer;
+        server.onAnswer(nowNs, answered);
+        client.onAccepted(nowNs, answered.connection());
     }
 
-    public void close(long nowNs, TransportConnection connection) {
-        client.closer().close(nowNs, connection);
+    @Override
+    public void close(long nowNs, ProtocolConnection connection) {
+        client.closer().close(nowNs, (TransportConnection) connection);
     }
 
-    /** Work was posted to a stream. */
-    public void onWork(long nowNs, Stream stream) {
-        client.onWork(nowNs, stream);
+    @Override
+    public void onWork(long nowNs, ProtocolQueue stream) {
+        client.onWork(nowNs, (Stream) stream);
     }
 
     // Packets in
 
-    /** One packet that passed the door. */
-    public void onPacket(
+    @Override
+    public void onDatagram(
+            long nowNs, PacketMemory m, int at, int bytes, NetAddress source, Ecn ecn) {
+        Counters counters = device.counters();
+        //= MR-2.1-8, MR-2.1-9
+        switch (PacketDoor.check(m, at, bytes)) {
+            case OK -> onPacket(nowNs, m, at, bytes, source, ecn);
+            case TOO_SHORT, MALFORMED -> counters.increment(CounterId.MALFORMED);
+            case BAD_CRC -> counters.increment(CounterId.BAD_CRC);
+            case BAD_VERSION -> {
+                counters.increment(CounterId.BAD_VERSION);
+                if (PacketDoor.isForeignRequest(m, at, bytes)) {
+                    // Refused with the versions that we speak.
+                    server.denyVersion(nowNs, m, at, source);
+                }
+            }
+        }
+    }
+
+    private void onPacket(
             long nowNs, PacketMemory m, int at, int bytes, NetAddress source, Ecn ecn) {
         PacketType type = PacketType.of(CommonHeader.type(m, at));
         if (type == null) {
@@ -150,12 +211,7 @@ public final class MetaRoceProtocol {
         }
     }
 
-    /** A REQUEST of another version: refused with the versions we speak. */
-    public void onForeignRequest(long nowNs, PacketMemory m, int at, NetAddress source) {
-        server.denyVersion(nowNs, m, at, source);
-    }
-
-    /** The system refused to send a datagram. */
+    @Override
     public void onUnsent(NetAddress to, String why) {
         for (int i = 0; i < device.connectionSlots(); i++) {
             TransportConnection c = device.connection(i);
@@ -167,6 +223,12 @@ public final class MetaRoceProtocol {
 
     // Time
 
+    @Override
+    public void notePause(long nowNs, long lateNs) {
+        device.notePause(nowNs, lateNs);
+    }
+
+    @Override
     public void onTimer(long nowNs, int timer) {
         int number = DeviceState.timerNumber(timer);
         switch (DeviceState.timerRole(timer)) {
@@ -192,7 +254,7 @@ public final class MetaRoceProtocol {
 
     // Packets out
 
-    /** True when {@link #pollTransmit} would find nothing to look at. */
+    @Override
     public boolean isQuiet() {
         return device.outbox.isEmpty()
                 && device.ready.isEmpty()
@@ -204,6 +266,7 @@ public final class MetaRoceProtocol {
      * Appends what may be sent now: control, data in turns, then answers. An application waits for
      * data sooner than a sender for acknowledgements; those that find no room are first next time.
      */
+    @Override
     public int pollTransmit(long nowNs, TxBatch batch) {
         int sent = answersMissed ? acks.pollTransmit(nowNs, batch) : 0;
         sent += control.pollTransmit(nowNs, batch);
@@ -254,6 +317,7 @@ public final class MetaRoceProtocol {
 
     // State for reports
 
+    @Override
     public int contextsInUse() {
         return pool.inUse();
     }
@@ -281,6 +345,7 @@ public final class MetaRoceProtocol {
      * The most bytes that all tables that serve senders take; depends on the limits only. They are
      * allocated as contexts, waiters and peers come.
      */
+    @Override
     public long contextTableBytes() {
         //= MR-1.2-5
         return contexts.bytes()

@@ -1,7 +1,5 @@
 package dev.metaroce.transport;
 
-import dev.metaroce.wire.RequestFields;
-
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
@@ -9,9 +7,9 @@ import java.lang.invoke.VarHandle;
  * A connection that a peer asks for, until the application answers: inside the call that offers it,
  * or later from any thread, while the peer is told to wait.
  */
-public final class Offer {
+public abstract class Offer {
     /** What became of it. */
-    enum Answer {
+    public enum Answer {
         /** Offered; the call that offers it may still answer. */
         NONE,
         /** The peer waits. */
@@ -46,27 +44,10 @@ public final class Offer {
         }
     }
 
-    private final TransportConnection connection;
     private State state = new State(Answer.NONE, NO_DATA);
 
-    // What the peer asked for last; engine thread.
-    RequestFields request;
-    int peer;
-    long offeredNs;
-    long heardNs;
-
-    Offer(TransportConnection connection, RequestFields request, int peer, long nowNs) {
-        this.connection = connection;
-        this.request = request;
-        this.peer = peer;
-        offeredNs = nowNs;
-        heardNs = nowNs;
-    }
-
     /** The connection it is about; CONNECTING until it is accepted. */
-    public TransportConnection connection() {
-        return connection;
-    }
+    public abstract ProtocolConnection connection();
 
     /** Any thread: true when the peer went away or waited for too long. */
     public boolean isWithdrawn() {
@@ -114,13 +95,13 @@ public final class Offer {
                 }
                 case ACCEPTED, REJECTED, BUSY ->
                         throw new IllegalStateException(
-                                connection + ": the request was answered before");
+                                connection() + ": the request was answered before");
             }
         }
     }
 
     /** Engine thread: the answer so far; when there is none, the next one has to be told. */
-    Answer await() {
+    public Answer await() {
         State before = now();
         if (before.answer == Answer.NONE) {
             STATE.compareAndSet(this, before, new State(Answer.PENDING, NO_DATA));
@@ -129,19 +110,20 @@ public final class Offer {
     }
 
     /** Engine thread: no answer is waited for any more; an answer given meanwhile stays. */
-    void withdraw() {
+    public void withdraw() {
         State before = now();
         if (before.answer == Answer.NONE || before.answer == Answer.PENDING) {
             STATE.compareAndSet(this, before, new State(Answer.WITHDRAWN, NO_DATA));
         }
     }
 
-    Answer answer() {
+    /** The answer so far. */
+    public Answer answer() {
         return now().answer;
     }
 
     /** The private data of the answer; empty without one. */
-    byte[] privateData() {
+    public byte[] privateData() {
         return now().privateData;
     }
 

@@ -19,7 +19,7 @@ final class PendingOffers {
     /** How often that is looked at. */
     static final long PERIOD_NS = 100_000_000;
 
-    private final List<Offer> waiting = new ArrayList<>();
+    private final List<LeaseOffer> waiting = new ArrayList<>();
 
     boolean isEmpty() {
         return waiting.isEmpty();
@@ -29,18 +29,18 @@ final class PendingOffers {
         return waiting.size() == MOST;
     }
 
-    void add(Offer offer) {
+    void add(LeaseOffer offer) {
         waiting.add(offer);
     }
 
     /** False when it does not wait (any more). */
-    boolean remove(Offer offer) {
+    boolean remove(LeaseOffer offer) {
         return waiting.remove(offer);
     }
 
     /** One whose peer fell silent or that nobody answered; null when there is none. */
-    @Nullable Offer overdue(long nowNs) {
-        for (Offer offer : waiting) {
+    @Nullable LeaseOffer overdue(long nowNs) {
+        for (LeaseOffer offer : waiting) {
             if (nowNs - offer.offeredNs >= ANSWER_NS || nowNs - offer.heardNs >= SILENCE_NS) {
                 return offer;
             }

@@ -22,7 +22,7 @@ import java.lang.invoke.VarHandle;
  *
  * <p>Applications touch the two work queues and the bell; all else belongs to the engine thread.
  */
-public final class Stream extends ReadyList.Item<Stream> {
+public final class Stream extends ReadyList.Item<Stream> implements ProtocolQueue {
     private static final long NONE = -1;
     private static final byte OPEN = 0;
     private static final byte SENT = 1;
@@ -147,27 +147,27 @@ public final class Stream extends ReadyList.Item<Stream> {
         return slot.id();
     }
 
+    @Override
     public DoorbellList.Bell bell() {
         return bell;
     }
 
+    @Override
     public WorkQueue sendQueue() {
         return sendQueue;
     }
 
+    @Override
     public WorkQueue receiveQueue() {
         return receiveQueue;
     }
 
-    /** Any thread. */
+    @Override
     public boolean inError() {
         return (boolean) ERROR.getAcquire(this);
     }
 
-    /**
-     * Posting thread, after a post without a bell: true when the engine may have flushed the queue
-     * before that post and has to be told of it.
-     */
+    @Override
     public boolean missedFlush() {
         VarHandle.fullFence();
         return inError();
@@ -179,6 +179,7 @@ public final class Stream extends ReadyList.Item<Stream> {
         receiveQueue.owner(pair);
     }
 
+    @Override
     public TransportConnection connection() {
         return connection;
     }
@@ -191,7 +192,7 @@ public final class Stream extends ReadyList.Item<Stream> {
         return settings;
     }
 
-    /** Posting thread: the queue pair is to end, at the next ring of the bell. */
+    @Override
     public void close() {
         closing = true;
     }
@@ -200,10 +201,8 @@ public final class Stream extends ReadyList.Item<Stream> {
         return closing;
     }
 
-    /**
-     * Bytes of a posted send that the peer has not acknowledged, the packets on the way counted as
-     * full ones; 0 when there is none of that number. Engine thread only.
-     */
+    /** The packets on the way are counted as full ones. */
+    @Override
     public long unacknowledgedBytes(long wrId) {
         long mtu = connection.payloadMtu();
         for (long seq = headSeq; seq < sendQueue.tail(); seq++) {

@@ -13,7 +13,7 @@ import java.lang.invoke.VarHandle;
  * and all that counts messages, is made with the first request that is posted and the first packet
  * that comes, whichever is earlier. Any thread.
  */
-public final class StreamSlot {
+public final class StreamSlot implements QueueSlot {
     private static final VarHandle STREAM;
     private static final VarHandle OWNER;
 
@@ -52,20 +52,22 @@ public final class StreamSlot {
         }
     }
 
+    @Override
     public int id() {
         return id;
     }
 
+    @Override
     public StreamSettings settings() {
         return settings;
     }
 
-    /** Room for the completions of sends. */
+    @Override
     public Reservation sendRoom() {
         return sendRoom;
     }
 
-    /** Room for the completions of receives. */
+    @Override
     public Reservation receiveRoom() {
         return receiveRoom;
     }
@@ -74,7 +76,7 @@ public final class StreamSlot {
         return connection;
     }
 
-    /** What completions name as their owner; set once, before work is posted. */
+    @Override
     public void attach(Object pair) {
         OWNER.setRelease(this, pair);
         Stream there = made();
@@ -83,13 +85,13 @@ public final class StreamSlot {
         }
     }
 
-    /** The stream when there is one already, else null. */
+    @Override
     public @Nullable Stream made() {
         return (Stream) STREAM.getAcquire(this);
     }
 
-    /** The stream, made now if need be. */
-    public Stream stream() {
+    @Override
+    public Stream queue() {
         Stream there = made();
         return there == null ? make() : there;
     }

@@ -20,7 +20,8 @@ import java.util.HexFormat;
  *
  * <p>Owner: the engine thread. The public queries may come from any thread.
  */
-public final class TransportConnection extends ReadyList.Item<TransportConnection> {
+public final class TransportConnection extends ReadyList.Item<TransportConnection>
+        implements ProtocolConnection {
     private static final VarHandle STATE;
     private static final VarHandle STREAMS;
     private static final VarHandle SLOTS;
@@ -87,7 +88,7 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
     boolean established;
 
     /** Until we answered the peer that asks for this connection. */
-    @Nullable Offer offer;
+    @Nullable LeaseOffer offer;
 
     /** Why the system did not send to the peer; empty when it did. */
     String unsent = "";
@@ -163,17 +164,18 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
         wish().connectNs = ns;
     }
 
-    /** Any thread: what stands for the connection in the application; null before it is set. */
+    @Override
     public @Nullable Object handle() {
         return HANDLE.getAcquire(this);
     }
 
-    /** Any thread: sets the handle unless another was; returns the one that is set. */
+    @Override
     public Object handle(Object fresh) {
         Object before = HANDLE.compareAndExchange(this, null, fresh);
         return before == null ? fresh : before;
     }
 
+    @Override
     public ConnectionState state() {
         return (ConnectionState) STATE.getAcquire(this);
     }
@@ -182,7 +184,7 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
         STATE.setRelease(this, next);
     }
 
-    /** One line, empty unless the state is FAILED. */
+    @Override
     public String failure() {
         state();
         return failure;
@@ -197,6 +199,7 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
         return state == ConnectionState.CLOSED || state == ConnectionState.FAILED;
     }
 
+    @Override
     public NetAddress peer() {
         return peer;
     }
@@ -237,26 +240,30 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
         return several == null ? peer : several.of(path);
     }
 
+    @Override
     public byte[] peerPrivateData() {
         state();
         return peerPrivateData.clone();
     }
 
-    /** Payload bytes per packet of the present or last lease; 0 before the first. */
+    /** Of the present or last lease; 0 before the first. */
+    @Override
     public int payloadMtu() {
         return lastMtu;
     }
 
+    @Override
     public int paths() {
         return lastPaths;
     }
 
-    /** Profile of the present or last lease; null before the first. */
+    /** Of the present or last lease; null before the first. */
+    @Override
     public @Nullable Profile profile() {
         return lastProfile;
     }
 
-    /** The context id held at the peer, or -1. */
+    @Override
     public int cid() {
         return cid;
     }
@@ -343,7 +350,7 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
         return ": \"" + new String(peerPrivateData, StandardCharsets.US_ASCII) + '"';
     }
 
-    /** Any thread: adds a queue pair, with the next number. */
+    @Override
     public StreamSlot addSlot(
             StreamSettings settings, Reservation sendRoom, Reservation receiveRoom) {
         while (true) {
@@ -384,12 +391,12 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
     /** Of all queue pairs. */
     Stream[] allStreams() {
         StreamSlot[] all = (StreamSlot[]) SLOTS.getAcquire(this);
-        return Arrays.stream(all).map(StreamSlot::stream).toArray(Stream[]::new);
+        return Arrays.stream(all).map(StreamSlot::queue).toArray(Stream[]::new);
     }
 
     @Nullable Stream stream(int id) {
         StreamSlot[] all = (StreamSlot[]) SLOTS.getAcquire(this);
-        return id < all.length ? all[id].stream() : null;
+        return id < all.length ? all[id].queue() : null;
     }
 
     /** The region of a posted request was closed: the stream is to fail after this turn. */
@@ -473,13 +480,15 @@ public final class TransportConnection extends ReadyList.Item<TransportConnectio
         return rxEarlyNonce != 0 && rxEarlyNonce == request;
     }
 
-    /** How the present lease sends; null when there is none. Engine thread only. */
+    /** How the present lease sends; null when there is none. */
+    @Override
     public @Nullable SendingState sending() {
         TxLease held = lease;
         return held == null ? null : held.sending();
     }
 
-    /** Where the lease stands: one line. Engine thread only. */
+    /** Where the lease stands. */
+    @Override
     public String leaseText(long nowNs) {
         TxLease held = lease;
         LeaseWish last = wish;

@@ -1,8 +1,8 @@
 package dev.metaroce.verbs;
 
 import dev.metaroce.transport.ConnectionState;
+import dev.metaroce.transport.ProtocolConnection;
 import dev.metaroce.transport.SendingState;
-import dev.metaroce.transport.TransportConnection;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.Profile;
 
@@ -16,14 +16,14 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Connection {
     private final RdmaDevice device;
-    private final TransportConnection transport;
+    private final ProtocolConnection transport;
 
-    Connection(RdmaDevice device, TransportConnection transport) {
+    Connection(RdmaDevice device, ProtocolConnection transport) {
         this.device = device;
         this.transport = transport;
     }
 
-    TransportConnection transport() {
+    ProtocolConnection transport() {
         return transport;
     }
 

@@ -4,8 +4,8 @@ import dev.metaroce.memory.MemoryRegion;
 import dev.metaroce.ring.PostResult;
 import dev.metaroce.ring.Reservation;
 import dev.metaroce.ring.WorkRequest;
-import dev.metaroce.transport.Stream;
-import dev.metaroce.transport.StreamSlot;
+import dev.metaroce.transport.ProtocolQueue;
+import dev.metaroce.transport.QueueSlot;
 
 import org.jspecify.annotations.Nullable;
 
@@ -25,14 +25,14 @@ public final class QueuePair implements AutoCloseable {
     /** Longest message: 2^31 bytes. */
     public static final long MAX_MESSAGE_BYTES = WorkRequest.MAX_MESSAGE_BYTES;
 
-    private final StreamSlot slot;
+    private final QueueSlot slot;
     private final Connection connection;
     private final RdmaDevice device;
     private @Nullable SendRequest ownSend;
     private @Nullable ReceiveRequest ownReceive;
     private boolean closed;
 
-    QueuePair(RdmaDevice device, Connection connection, StreamSlot slot) {
+    QueuePair(RdmaDevice device, Connection connection, QueueSlot slot) {
         this.device = device;
         this.connection = connection;
         this.slot = slot;
@@ -49,8 +49,8 @@ public final class QueuePair implements AutoCloseable {
 
     /** True after a work request failed: everything posted is flushed with an error. */
     public boolean inError() {
-        Stream stream = slot.made();
-        return stream != null && stream.inError();
+        ProtocolQueue queue = slot.made();
+        return queue != null && queue.inError();
     }
 
     /**
@@ -58,8 +58,8 @@ public final class QueuePair implements AutoCloseable {
      * full ones; 0 when there is none of that number. For the thread that drives the engine.
      */
     public long unacknowledgedBytes(long wrId) {
-        Stream stream = slot.made();
-        return stream == null ? 0 : stream.unacknowledgedBytes(wrId);
+        ProtocolQueue queue = slot.made();
+        return queue == null ? 0 : queue.unacknowledgedBytes(wrId);
     }
 
     /**
@@ -78,10 +78,10 @@ public final class QueuePair implements AutoCloseable {
             throw new IllegalArgumentException(
                     "send request without an operation: say write, send or another first");
         }
-        Stream stream = slot.stream();
-        PostResult result = stream.sendQueue().offer(request);
+        ProtocolQueue queue = slot.queue();
+        PostResult result = queue.sendQueue().offer(request);
         if (result == PostResult.OK) {
-            device.ring(stream);
+            device.ring(queue);
         }
         return result;
     }
@@ -96,11 +96,11 @@ public final class QueuePair implements AutoCloseable {
             throw new IllegalStateException(
                     "the queue pair takes its receives from a shared queue: post them there");
         }
-        Stream stream = slot.stream();
-        PostResult result = stream.receiveQueue().offer(request);
+        ProtocolQueue queue = slot.queue();
+        PostResult result = queue.receiveQueue().offer(request);
         // The engine looks for receives when messages come. A failed pair gets none any more.
-        if (result == PostResult.OK && stream.missedFlush()) {
-            device.ring(stream);
+        if (result == PostResult.OK && queue.missedFlush()) {
+            device.ring(queue);
         }
         return result;
     }
@@ -266,9 +266,9 @@ public final class QueuePair implements AutoCloseable {
     public void close() {
         if (!closed) {
             closed = true;
-            Stream stream = slot.stream();
-            stream.close();
-            device.ring(stream);
+            ProtocolQueue queue = slot.queue();
+            queue.close();
+            device.ring(queue);
         }
     }
 }

@@ -9,10 +9,10 @@ import dev.metaroce.transport.ConnectionState;
 import dev.metaroce.transport.DeviceLimits;
 import dev.metaroce.transport.MetaRoceProtocol;
 import dev.metaroce.transport.Offer;
-import dev.metaroce.transport.Stream;
+import dev.metaroce.transport.ProtocolConnection;
+import dev.metaroce.transport.ProtocolQueue;
+import dev.metaroce.transport.QueueSlot;
 import dev.metaroce.transport.StreamSettings;
-import dev.metaroce.transport.StreamSlot;
-import dev.metaroce.transport.TransportConnection;
 import dev.metaroce.wire.ControlMessage;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.Profile;
@@ -210,7 +210,7 @@ public final class RdmaDevice implements AutoCloseable {
     }
 
     /** The one object that stands for a connection here. */
-    private Connection connectionOf(TransportConnection transport) {
+    private Connection connectionOf(ProtocolConnection transport) {
         Object known = transport.handle();
         return (Connection)
                 (known != null ? known : transport.handle(new Connection(this, transport)));
@@ -223,11 +223,11 @@ public final class RdmaDevice implements AutoCloseable {
         }
         events.add(
                 switch (about) {
-                    case TransportConnection c -> {
+                    case ProtocolConnection c -> {
                         Connection connection = connectionOf(c);
                         yield new AsyncEvent(type, connection, connection, text);
                     }
-                    case Stream s ->
+                    case ProtocolQueue s ->
                             new AsyncEvent(
                                     type,
                                     connectionOf(s.connection()),
@@ -316,9 +316,9 @@ public final class RdmaDevice implements AutoCloseable {
         driver.wake();
     }
 
-    void ring(Stream stream) {
+    void ring(ProtocolQueue queue) {
         requireOpen();
-        if (engine.doorbells().ring(stream.bell())) {
+        if (engine.doorbells().ring(queue.bell())) {
             driver.wake();
         }
     }
@@ -339,7 +339,7 @@ public final class RdmaDevice implements AutoCloseable {
         }
         CompletionQueue receiveQueue = options.receiveQueue();
         Reservation send = options.sendQueue().reserve(options.sendDepth());
-        StreamSlot slot;
+        QueueSlot slot;
         try {
             Reservation receive =
                     shared == null
@@ -379,7 +379,7 @@ public final class RdmaDevice implements AutoCloseable {
         return wanted;
     }
 
-    void close(TransportConnection transport) {
+    void close(ProtocolConnection transport) {
         engine.close(transport);
         driver.wake();
     }

@@ -133,7 +133,7 @@ class CloseTest {
     }
 
     private static TxLease lease(Pair pair) {
-        TransportConnection connection = pair.client.engine.protocol().device().connection(0);
+        TransportConnection connection = pair.client.engine.metaRoce().device().connection(0);
         return Objects.requireNonNull(Objects.requireNonNull(connection).lease);
     }
 }

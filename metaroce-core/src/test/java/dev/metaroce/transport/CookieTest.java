@@ -120,7 +120,7 @@ class CookieTest {
                     return 1;
                 });
         Rng rng = peers.lab.rng("flood");
-        DeviceState device = peers.server.engine.protocol().device();
+        DeviceState device = peers.server.engine.metaRoce().device();
         Peers.Client late = null;
         int connectionsAtHalf = 0;
         for (int i = 0; i < FLOOD; i++) {
@@ -153,7 +153,7 @@ class CookieTest {
         DeviceLimits few = DEFAULTS.toBuilder().maxConnections(8).build();
         Peers peers = new Peers(4, few, 1, 4096, 4);
         Rng rng = peers.lab.rng("flood");
-        DeviceState device = peers.server.engine.protocol().device();
+        DeviceState device = peers.server.engine.metaRoce().device();
         List<byte[]> requests = new ArrayList<>();
         for (int i = 0; i < 1_000; i++) {
             requests.add(forged(rng));

@@ -25,7 +25,7 @@ class DeferredPullsTest {
     private Stream newStream() {
         Reservation room = new Reservation(new CompletionRing(16), 4);
         StreamSettings settings = new StreamSettings(1, 4, 4, 1, 1, 0, false, 0, 200, null);
-        return connection.addSlot(settings, room, room).stream();
+        return connection.addSlot(settings, room, room).queue();
     }
 
     private PullRequest read(int msn, int psn) {

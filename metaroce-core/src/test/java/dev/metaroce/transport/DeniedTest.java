@@ -44,7 +44,7 @@ class DeniedTest {
                 SECOND);
         assertThat(pair.server.count(CounterId.DENIED)).isGreaterThan(100);
 
-        TransportConnection transport = late.engine.protocol().device().connection(0);
+        TransportConnection transport = late.engine.metaRoce().device().connection(0);
         long srttNs = Objects.requireNonNull(transport.lease).states[0].rtt().srttNs();
         assertThat(srttNs).isBetween(1L, 100 * MS);
     }
@@ -69,14 +69,14 @@ class DeniedTest {
         pair.server.device.listen(8, request -> request.accept());
         Connection connection = late.device.connect(pair.server.address, 8, new byte[0]);
         pair.lab.advance(5 * SECOND);
-        assertThat(pair.server.engine.protocol().pool().waiting()).isEqualTo(1);
+        assertThat(pair.server.engine.metaRoce().pool().waiting()).isEqualTo(1);
         pair.lab.addFault(packet -> packet.from == late ? 0 : 1);
         pair.lab.advance(5 * SECOND / 2);
-        assertThat(pair.server.engine.protocol().pool().waiting()).isZero();
+        assertThat(pair.server.engine.metaRoce().pool().waiting()).isZero();
         pair.lab.heal();
         pair.lab.advance(SECOND);
         assertThat(connection.failure()).isEmpty();
-        assertThat(pair.server.engine.protocol().pool().waiting()).isEqualTo(1);
+        assertThat(pair.server.engine.metaRoce().pool().waiting()).isEqualTo(1);
 
         pair.receive(0, 1, 0, 4096);
         pair.lab.expect(

@@ -117,8 +117,8 @@ class DialTest {
 
         assertThat(a.node.device.contextsInUse()).isZero();
         assertThat(b.node.device.contextsInUse()).isZero();
-        assertThat(a.node.engine.protocol().device().connectionCount()).isZero();
-        assertThat(b.node.engine.protocol().device().connectionCount()).isZero();
+        assertThat(a.node.engine.metaRoce().device().connectionCount()).isZero();
+        assertThat(b.node.engine.metaRoce().device().connectionCount()).isZero();
     }
 
     @Test
@@ -141,8 +141,8 @@ class DialTest {
 
         assertThat(lastNs).isLessThan(firstNs * 3 / 2);
         assertThat(server.node.device.contextsInUse()).isZero();
-        assertThat(server.node.engine.protocol().device().connectionCount()).isZero();
-        assertThat(client.node.engine.protocol().device().connectionCount()).isZero();
+        assertThat(server.node.engine.metaRoce().device().connectionCount()).isZero();
+        assertThat(client.node.engine.metaRoce().device().connectionCount()).isZero();
     }
 
     @Test
@@ -159,7 +159,7 @@ class DialTest {
                                 .mismatch(self.region.segment().asSlice(4096, 4096)))
                 .isEqualTo(-1);
         lab.advance(SECOND);
-        assertThat(self.node.engine.protocol().device().connectionCount()).isZero();
+        assertThat(self.node.engine.metaRoce().device().connectionCount()).isZero();
     }
 
     @Test

@@ -42,7 +42,7 @@ class LargeMessageTest {
         contexts.init(0, connection, 0, 1, 0, 1, true, 0, 0);
         Reservation room = new Reservation(new CompletionRing(4), 2);
         StreamSettings settings = new StreamSettings(0, 1, 1, 1, 1, 0, false, 0, 200, null);
-        Stream stream = connection.addSlot(settings, room, room).stream();
+        Stream stream = connection.addSlot(settings, room, room).queue();
         MemoryRegion region = new RegionTable(() -> 0xC0FFEE).registerVirtual(LARGEST, 0, 0);
         assertThat(
                         stream.sendQueue()

@@ -160,7 +160,7 @@ class LifeCycleCasesTest {
      * the same sequence number.
      */
     private static void takeContext(Pair pair, int cid, int psn) {
-        CidPool pool = pair.server.engine.protocol().pool();
+        CidPool pool = pair.server.engine.metaRoce().pool();
         for (int i = 0; i < pool.capacity() - 1; i++) {
             long grant = pool.request(pair.lab.nowNs(), 0, 0, 0, false);
             assertThat(CidPool.cid(grant)).isNotEqualTo(cid);
@@ -192,11 +192,11 @@ class LifeCycleCasesTest {
 
         assertThat(peers.lab.nowNs() - start)
                 .isLessThanOrEqualTo(2 * DEFAULTS.silenceNs() * 12 / 10);
-        CidPool pool = peers.server.engine.protocol().pool();
+        CidPool pool = peers.server.engine.metaRoce().pool();
         long documentedNs = 2 * DEFAULTS.silenceNs() + DEFAULTS.giveUpNs();
         peers.lab.advance(start + documentedNs * 12 / 10 - peers.lab.nowNs());
         assertThat(pool.free()).isEqualTo(pool.capacity());
-        assertThat(peers.server.engine.protocol().device().connectionCount()).isZero();
+        assertThat(peers.server.engine.metaRoce().device().connectionCount()).isZero();
         assertThat(peers.server.count(CounterId.CONNECTIONS_FAILED)).isEqualTo(200);
     }
 

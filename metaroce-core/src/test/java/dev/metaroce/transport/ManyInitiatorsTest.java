@@ -31,7 +31,7 @@ class ManyInitiatorsTest {
         peers.lab.link(10_000_000_000L, MS, 10 * MS);
         peers.add(initiators, DEFAULTS);
         peers.clients.forEach(client -> client.write(bytes));
-        CidPool pool = peers.server.engine.protocol().pool();
+        CidPool pool = peers.server.engine.metaRoce().pool();
         long[] doneNs = new long[initiators];
         long start = peers.lab.nowNs();
         peers.lab.expect(
@@ -100,7 +100,7 @@ class ManyInitiatorsTest {
         peers.add(256, limits);
         runFor(peers, 100 * MS, 256);
         long before = runFor(peers, 100 * MS, 256);
-        assertThat(peers.server.engine.protocol().pool().inUse()).isEqualTo(256);
+        assertThat(peers.server.engine.metaRoce().pool().inUse()).isEqualTo(256);
         Peers.Client late = peers.add(limits);
         long start = peers.lab.nowNs();
         late.write(1 << 16);
@@ -112,7 +112,7 @@ class ManyInitiatorsTest {
         assertThat(peers.lab.nowNs() - start).isLessThan(SECOND);
         assertThat(late.node.count(CounterId.REQUESTS_SENT)).isLessThan(20);
         assertThat(peers.server.count(CounterId.QUEUED)).isPositive();
-        assertThat(peers.server.engine.protocol().pool().inUse()).isLessThanOrEqualTo(256);
+        assertThat(peers.server.engine.metaRoce().pool().inUse()).isLessThanOrEqualTo(256);
     }
 
     @Test

@@ -121,6 +121,6 @@ class SourceContextsTest {
     }
 
     private static DeviceState device(Pair pair) {
-        return pair.client.engine.protocol().device();
+        return pair.client.engine.metaRoce().device();
     }
 }

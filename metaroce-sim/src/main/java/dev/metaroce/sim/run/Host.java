@@ -223,7 +223,7 @@ final class Host implements EventSink {
     @Override
     public void onEvent(long nowNs, EventId id, long a, long b, long c) {
         if (id == EventId.CID_GRANTED) {
-            contextsPeak = Math.max(contextsPeak, engine.protocol().pool().inUse());
+            contextsPeak = Math.max(contextsPeak, engine.metaRoce().pool().inUse());
         }
         unheardFailure |= id == EventId.CONNECTION_FAILED;
         events.onEvent(nowNs, id, a, b, c);

@@ -63,7 +63,7 @@ final class SwarmHost implements EventSink {
     }
 
     void check() {
-        cids.check(simulation().engine(number).protocol().pool());
+        cids.check(simulation().engine(number).metaRoce().pool());
     }
 
     long count(CounterId id) {
@@ -72,12 +72,12 @@ final class SwarmHost implements EventSink {
 
     /** Contexts that peers hold here. */
     int contextsInUse() {
-        return simulation().engine(number).protocol().pool().inUse();
+        return simulation().engine(number).metaRoce().pool().inUse();
     }
 
     @Override
     public String toString() {
-        CidPool pool = simulation().engine(number).protocol().pool();
+        CidPool pool = simulation().engine(number).metaRoce().pool();
         return "h%d: %d in use, %d quarantined, %d free, %d wait, next deadline %d ns%s"
                 .formatted(
                         number,

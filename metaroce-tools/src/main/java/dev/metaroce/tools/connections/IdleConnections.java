@@ -93,7 +93,7 @@ final class IdleConnections implements AutoCloseable {
         double setUpUs = (System.nanoTime() - startNs) / 1e3 / (opened - first);
         long bytes = (usedHeap() - before) / (opened - first);
         int contextsIdle = contextsInUse();
-        int sourcesIdle = origin.engine.protocol().sourceContextsInUse();
+        int sourcesIdle = origin.engine.metaRoce().sourceContextsInUse();
         double[] firstUseUs = new double[setup.writes];
         for (int i = 0; i < setup.writes; i++) {
             firstUseUs[i] = write(i, rng.nextInt(opened));
@@ -123,7 +123,7 @@ final class IdleConnections implements AutoCloseable {
     }
 
     private boolean isIdle(int from) {
-        if (origin.engine.protocol().sourceContextsInUse() > 0) {
+        if (origin.engine.metaRoce().sourceContextsInUse() > 0) {
             return false;
         }
         for (int i = from; i < opened; i++) {
