@@ -64,6 +64,9 @@ final class RoceState {
 
     final long ackTimeoutNs;
 
+    /** Packets after which one asks for an acknowledgement; no window is full without one. */
+    final int packetsPerAck;
+
     /** The largest path MTU that this device can use. */
     final int mtu;
 
@@ -84,6 +87,7 @@ final class RoceState {
         qps = new QpTable(settings.maxQps(), keySource.getAsInt());
         exchanges = new Exchanges(settings.maxQps(), keySource.getAsInt());
         ackTimeoutNs = AckTimeout.ns(settings.ackTimeout());
+        packetsPerAck = Math.min(settings.packetsPerAck(), settings.windowPackets());
         mtu = PathMtu.atMost(limits.payloadMtu());
         int planes = settings.addresses().size();
         int routes = settings.sourcePorts().size();

@@ -191,8 +191,7 @@ final class SendSide extends ReadyList.Item<SendSide> {
             begun = false;
         }
         unasked++;
-        boolean full = steps(unaPsn, sendPsn) >= qp.device.settings.windowPackets();
-        boolean asked = asks || full || unasked >= qp.device.settings.packetsPerAck();
+        boolean asked = asks || unasked == qp.device.packetsPerAck;
         unasked = asked ? 0 : unasked;
         return asked;
     }
