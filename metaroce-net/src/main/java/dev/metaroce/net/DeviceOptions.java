@@ -14,6 +14,7 @@ import java.util.List;
  * }</pre>
  */
 public final class DeviceOptions {
+    private final Transport transport;
     private final List<String> bindHosts;
     private final int port;
     private final String targetHint;
@@ -34,8 +35,9 @@ public final class DeviceOptions {
     private final long sleepNsMax;
 
     private DeviceOptions(Builder from) {
+        transport = from.transport;
         bindHosts = from.bindHosts;
-        port = from.port;
+        port = from.port == Builder.PORT_OF_TRANSPORT ? transport.defaultPort() : from.port;
         targetHint = from.targetHint;
         limits = from.limits;
         driveMode = from.driveMode;
@@ -57,6 +59,11 @@ public final class DeviceOptions {
     /** A builder with the values for an ordinary endpoint. */
     public static Builder builder() {
         return new Builder();
+    }
+
+    /** What the device speaks. */
+    public Transport transport() {
+        return transport;
     }
 
     /** Addresses or names to bind, one per plane; empty for the wildcard (IPv4 and IPv6). */
@@ -159,8 +166,11 @@ public final class DeviceOptions {
         /** Sending sockets beyond one per path, to which a path in trouble can move. */
         private static final int SPARE_ROUTES = 2;
 
+        private static final int PORT_OF_TRANSPORT = -1;
+
+        private Transport transport = Transport.METAROCE;
         private List<String> bindHosts = List.of();
-        private int port = Addresses.DEFAULT_PORT;
+        private int port = PORT_OF_TRANSPORT;
         private String targetHint = "";
         private DeviceLimits limits = DeviceLimits.defaults();
         private DriveMode driveMode = DriveMode.THREAD;
@@ -181,6 +191,15 @@ public final class DeviceOptions {
         private Builder() {}
 
         /**
+         * What the device speaks; the default is MetaRoCE. RoCEv2 needs {@link #bind}: its checksum
+         * covers the address.
+         */
+        public Builder transport(Transport value) {
+            transport = value;
+            return this;
+        }
+
+        /**
          * Addresses or names to bind, without port. Exactly one address of this machine makes the
          * device answer from there; several of one family make it reachable on each, with sockets
          * of their own (planes). The default is all addresses, with one set of sockets.
@@ -190,7 +209,9 @@ public final class DeviceOptions {
             return this;
         }
 
-        /** UDP port, 0..65535; 0 takes any free one. The default is 50791. */
+        /**
+         * UDP port, 0..65535; 0 takes any free one. The default is {@link Transport#defaultPort}.
+         */
         public Builder port(int value) {
             port = (int) range("port", value, 0, 65_535);
             return this;

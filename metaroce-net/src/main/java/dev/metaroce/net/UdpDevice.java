@@ -93,6 +93,12 @@ public final class UdpDevice implements AutoCloseable {
                     "cannot bind %d addresses: a device has at most %d"
                             .formatted(planes.size(), AddressList.MAX));
         }
+        if (options.transport() == Transport.ROCE_V2
+                && (planes.isEmpty() || planes.stream().anyMatch(InetAddress::isAnyLocalAddress))) {
+            throw new NetSetupException(
+                    "RoCEv2 cannot be bound to all addresses, since its checksum covers the"
+                            + " address: give one of this machine's own");
+        }
         boolean mixed = planes.stream().map(Object::getClass).distinct().count() > 1;
         if (mixed || planes.stream().distinct().count() < planes.size()) {
             throw new NetSetupException(
@@ -101,6 +107,7 @@ public final class UdpDevice implements AutoCloseable {
                             + ": give different addresses, all IPv4 or all IPv6");
         }
         return new PortOptions(
+                options.transport(),
                 planes,
                 options.port(),
                 options.limits().routes(),
