@@ -1,10 +1,12 @@
 package dev.metaroce.net;
 
 import dev.metaroce.event.EventSink;
+import dev.metaroce.rocev2.RoceSettings;
 import dev.metaroce.transport.DeviceLimits;
 
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.UnaryOperator;
 
 /**
  * How to open a {@link UdpDevice}. Immutable.
@@ -33,6 +35,7 @@ public final class DeviceOptions {
     private final IdleStrategy idle;
     private final long spinNs;
     private final long sleepNsMax;
+    private final UnaryOperator<RoceSettings.Builder> roce;
 
     private DeviceOptions(Builder from) {
         transport = from.transport;
@@ -54,6 +57,7 @@ public final class DeviceOptions {
         idle = from.idle;
         spinNs = from.spinNs;
         sleepNsMax = from.sleepNsMax;
+        roce = from.roce;
     }
 
     /** A builder with the values for an ordinary endpoint. */
@@ -150,6 +154,11 @@ public final class DeviceOptions {
         return spinNs;
     }
 
+    /** What {@link Builder#roce} set. */
+    UnaryOperator<RoceSettings.Builder> roce() {
+        return roce;
+    }
+
     /** Longest sleep of an idle driver, in nanoseconds. */
     long sleepNsMax() {
         return sleepNsMax;
@@ -187,6 +196,7 @@ public final class DeviceOptions {
         private IdleStrategy idle = IdleStrategy.PARK;
         private long spinNs = SPIN_NS_DEFAULT;
         private long sleepNsMax = SLEEP_NS_DEFAULT;
+        private UnaryOperator<RoceSettings.Builder> roce = UnaryOperator.identity();
 
         private Builder() {}
 
@@ -210,7 +220,17 @@ public final class DeviceOptions {
         }
 
         /**
-         * UDP port, 0..65535; 0 takes any free one. The default is {@link Transport#defaultPort}.
+         * Changes to what a device of RoCEv2 is like, beside its limits: time-outs, retries,
+         * window. Its addresses and ports follow from the sockets.
+         */
+        public Builder roce(UnaryOperator<RoceSettings.Builder> changes) {
+            roce = changes;
+            return this;
+        }
+
+        /**
+         * UDP port, 0..65535; 0 takes any free one. The default is {@link Transport#defaultPort};
+         * RoCEv2 has no other.
          */
         public Builder port(int value) {
             port = (int) range("port", value, 0, 65_535);
@@ -340,6 +360,12 @@ public final class DeviceOptions {
         }
 
         public DeviceOptions build() {
+            if (transport == Transport.ROCE_V2
+                    && port != PORT_OF_TRANSPORT
+                    && port != transport.defaultPort()) {
+                throw new IllegalArgumentException(
+                        "DeviceOptions: port " + port + ": RoCEv2 packets go to port 4791 only");
+            }
             return new DeviceOptions(this);
         }
 

@@ -116,7 +116,7 @@ final class LinuxSockets {
                 int fd = newSocket(i);
                 InetAddress address = planes.get(i / stride);
                 if (i % stride != 0) {
-                    ports[i] = bindPathSocket(fd, address);
+                    ports[i] = bindPathSocket(fd, address, i < stride ? 0 : ports[i % stride]);
                 } else {
                     // All planes have the same port, so that a peer needs to know but one.
                     int port = i == 0 ? options.udpPort() : ports[0];
@@ -146,11 +146,11 @@ final class LinuxSockets {
             return fd;
         }
 
-        private int bindPathSocket(int fd, InetAddress address) {
-            int port = options.transport().pathPort();
+        private int bindPathSocket(int fd, InetAddress address, int first) {
+            int port = options.transport().pathPort(first);
             int result = bindSocket(fd, address, port);
             for (int i = 1; i < Transport.PATH_PORT_TRIES && result == -Libc.EADDRINUSE; i++) {
-                port = options.transport().pathPort();
+                port = options.transport().pathPort(first);
                 result = bindSocket(fd, address, port);
             }
             return expectPort(result, address, port);

@@ -90,6 +90,10 @@ final class NioPort implements Port {
     private static final class Opened {
         final List<DatagramChannel> channels = new ArrayList<>();
 
+        int portOf(int index) {
+            return channels.get(index).socket().getLocalPort();
+        }
+
         void closeAll() {
             for (DatagramChannel channel : channels) {
                 closeQuietly(channel);
@@ -167,11 +171,12 @@ final class NioPort implements Port {
                     if (route == 0) {
                         channel.bind(bind);
                     } else {
-                        bindPath(channel, plane, options.transport());
+                        int first = plane == planes.getFirst() ? 0 : opened.portOf(route);
+                        bindPath(channel, plane, options.transport(), first);
                     }
                 }
                 // All planes have the same port, so that a peer needs to know but one.
-                port = opened.channels.getFirst().socket().getLocalPort();
+                port = opened.portOf(0);
             }
             return new NioPort(opened, selector, options, warnings);
         } catch (IOException | UnsupportedAddressTypeException e) {
@@ -188,17 +193,18 @@ final class NioPort implements Port {
         }
     }
 
-    private static void bindPath(DatagramChannel channel, InetAddress plane, Transport transport)
+    private static void bindPath(
+            DatagramChannel channel, InetAddress plane, Transport transport, int first)
             throws IOException {
         for (int i = 1; i < Transport.PATH_PORT_TRIES; i++) {
             try {
-                channel.bind(new InetSocketAddress(plane, transport.pathPort()));
+                channel.bind(new InetSocketAddress(plane, transport.pathPort(first)));
                 return;
             } catch (BindException e) {
                 // Another socket has that port, unless the last try below fails too.
             }
         }
-        channel.bind(new InetSocketAddress(plane, transport.pathPort()));
+        channel.bind(new InetSocketAddress(plane, transport.pathPort(first)));
     }
 
     /** True when the system now refuses to cut datagrams of this socket. */

@@ -32,13 +32,20 @@ public enum Transport {
         return defaultPort;
     }
 
-    /** A port to try for a path socket; 0 for any that is free. */
-    int pathPort() {
-        return switch (this) {
-            case METAROCE -> 0;
-            case ROCE_V2 ->
-                    ROCE_PATH_PORT_MIN + ThreadLocalRandom.current().nextInt(ROCE_PATH_PORTS);
-        };
+    /**
+     * A port to try for a path socket; 0 for any that is free.
+     *
+     * @param first that of the same route of the first plane, 0 on the first plane itself: a RoCEv2
+     *     device has the same on all
+     */
+    int pathPort(int first) {
+        if (this == METAROCE) {
+            return 0;
+        }
+        if (first != 0) {
+            return first;
+        }
+        return ROCE_PATH_PORT_MIN + ThreadLocalRandom.current().nextInt(ROCE_PATH_PORTS);
     }
 
     /**

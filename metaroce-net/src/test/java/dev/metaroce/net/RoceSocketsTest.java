@@ -153,8 +153,7 @@ class RoceSocketsTest {
     @ParameterizedTest
     @ValueSource(strings = {"", "0.0.0.0", "::"})
     void allAddressesAreRefused(String bind) {
-        DeviceOptions.Builder options =
-                DeviceOptions.builder().transport(Transport.ROCE_V2).port(0);
+        DeviceOptions.Builder options = DeviceOptions.builder().transport(Transport.ROCE_V2);
         if (!bind.isEmpty()) {
             options.bind(bind);
         }
@@ -169,7 +168,36 @@ class RoceSocketsTest {
         DeviceOptions.Builder options = DeviceOptions.builder();
         assertThat(options.build().port()).isEqualTo(50_791);
         assertThat(options.transport(Transport.ROCE_V2).build().port()).isEqualTo(4791);
-        assertThat(options.port(0).build().port()).isZero();
+        assertThat(DeviceOptions.builder().port(0).build().port()).isZero();
+        assertThatThrownBy(() -> options.port(0).build())
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("RoCEv2 packets go to port 4791 only");
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"NIO", "LINUX"})
+    @EnabledOnOs(OS.LINUX)
+    void allPlanesHaveThePortsOfTheFirst(SocketKind kind) {
+        List<InetAddress> planes = List.of(host("127.0.0.8"), host("127.0.0.9"));
+        PortOptions one = TestPorts.roce(planes.getFirst(), 3);
+        try (Port port =
+                Port.open(
+                        new PortOptions(
+                                one.transport(),
+                                planes,
+                                one.udpPort(),
+                                one.routes(),
+                                one.bufferBytes(),
+                                kind,
+                                one.gso(),
+                                one.gro(),
+                                one.ecn(),
+                                one.dscp(),
+                                one.checksums()))) {
+            for (int route = 0; route <= 3; route++) {
+                assertThat(port.routePort(1, route)).isEqualTo(port.routePort(0, route));
+            }
+        }
     }
 
     @Test
