@@ -76,8 +76,8 @@ public final class Fabric {
         this.config = config;
         this.hosts = hosts;
         packets = new Packets(largestStoredBytes);
-        dataClass = config.classOf(true);
-        controlClass = config.classOf(false);
+        dataClass = config.dataClass();
+        controlClass = config.controlClass();
         alphas = config.classes().stream().mapToDouble(TrafficClass::alpha).toArray();
         ecn = new boolean[alphas.length];
         lossless = new boolean[alphas.length];
