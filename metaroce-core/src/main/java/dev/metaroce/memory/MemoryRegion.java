@@ -1,6 +1,7 @@
 package dev.metaroce.memory;
 
 import dev.metaroce.wire.PacketMemory;
+import dev.metaroce.wire.Sealer;
 
 import org.jspecify.annotations.Nullable;
 
@@ -23,6 +24,7 @@ import java.nio.ByteBuffer;
  */
 public final class MemoryRegion implements AutoCloseable {
     private static final VarHandle VALUE = ValueLayout.JAVA_LONG.varHandle();
+    private static final ByteBuffer NOTHING = ByteBuffer.allocate(0);
 
     private final RegionTable table;
     private final MemorySegment segment;
@@ -177,19 +179,19 @@ public final class MemoryRegion implements AutoCloseable {
     }
 
     /**
-     * Puts a checksum behind a packet whose payload stays in the region: like {@link #fill}, but
-     * the sender gathers the payload from here. From a virtual region it gathers nothing, and the
-     * checksum is that of the header alone. Engine thread.
+     * Seals a packet whose payload stays in the region: like {@link #fill}, but the sender gathers
+     * the payload from here. From a virtual region it gathers nothing. Engine thread.
      *
      * @param localOffset first byte, counted from the start of the region
-     * @param to packet memory with the header, {@code headerBytes} from {@code at} on; the checksum
-     *     goes to where it is when the payload is between them
+     * @param sealer puts checksums behind packets
+     * @param to packet memory with the header, {@code headerBytes} from {@code at} on
      * @return false when the range is outside the region, the region is closed or longer than
      *     2^31-1 bytes, or its arena was closed
      */
     public static boolean lend(
             MemoryRegion from,
             long localOffset,
+            Sealer sealer,
             PacketMemory to,
             int at,
             int headerBytes,
@@ -198,7 +200,7 @@ public final class MemoryRegion implements AutoCloseable {
             return false;
         }
         if (from.virtual) {
-            to.put32(at + headerBytes + length, to.crc32c(at, headerBytes));
+            sealer.seal(to, at, headerBytes, length, NOTHING);
             return true;
         }
         ByteBuffer payload = from.view;
@@ -207,7 +209,7 @@ public final class MemoryRegion implements AutoCloseable {
         }
         try {
             payload.limit((int) localOffset + length).position((int) localOffset);
-            to.put32(at + headerBytes + length, to.crc32c(at, headerBytes, payload));
+            sealer.seal(to, at, headerBytes, length, payload);
             return true;
         } catch (IllegalStateException | WrongThreadException e) {
             return false;

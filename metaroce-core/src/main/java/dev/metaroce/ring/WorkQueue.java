@@ -2,6 +2,7 @@ package dev.metaroce.ring;
 
 import dev.metaroce.memory.MemoryRegion;
 import dev.metaroce.wire.PacketMemory;
+import dev.metaroce.wire.Sealer;
 
 import org.jspecify.annotations.Nullable;
 
@@ -519,9 +520,10 @@ public final class WorkQueue {
     }
 
     /**
-     * Leaves the payload of a packet where it is, if one piece has it all, and puts the checksum
-     * behind the packet: see {@link MemoryRegion#lend}.
+     * Leaves the payload of a packet where it is, if one piece has it all, and seals the packet:
+     * see {@link MemoryRegion#lend}.
      *
+     * @param sealer puts checksums behind packets
      * @param headerBytes bytes of the header, which is in {@code m} from {@code at} on
      * @param worthwhileBytes real payload of fewer bytes is not lent
      * @return the address of the payload, or {@link #NOT_LENT}
@@ -529,6 +531,7 @@ public final class WorkQueue {
     public long lend(
             long sequence,
             long messageOffset,
+            Sealer sealer,
             PacketMemory m,
             int at,
             int headerBytes,
@@ -549,7 +552,7 @@ public final class WorkQueue {
         long from = pieceOffset(slot, piece) + skip;
         boolean lent =
                 (bytes >= worthwhileBytes || local.isVirtual())
-                        && MemoryRegion.lend(local, from, m, at, headerBytes, bytes);
+                        && MemoryRegion.lend(local, from, sealer, m, at, headerBytes, bytes);
         return lent ? local.address() + from : NOT_LENT;
     }
 }

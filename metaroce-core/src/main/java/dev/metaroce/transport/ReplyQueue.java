@@ -178,7 +178,7 @@ final class ReplyQueue {
         long from = request.va + request.msgOffset - region.address();
         if (batch.gathers()
                 && (bytes >= Requester.LENT_BYTES_MIN || region.isVirtual())
-                && MemoryRegion.lend(region, from, m, at, header, bytes)) {
+                && MemoryRegion.lend(region, from, CommonHeader.SEALER, m, at, header, bytes)) {
             batch.lend(header, region.address() + from, bytes);
             return true;
         }

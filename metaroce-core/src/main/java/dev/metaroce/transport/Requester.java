@@ -431,7 +431,15 @@ final class Requester {
         WorkQueue queue = stream.sendQueue();
         long lent =
                 batch.gathers()
-                        ? queue.lend(seq, offset, m, at, header, bytes, LENT_BYTES_MIN)
+                        ? queue.lend(
+                                seq,
+                                offset,
+                                CommonHeader.SEALER,
+                                m,
+                                at,
+                                header,
+                                bytes,
+                                LENT_BYTES_MIN)
                         : WorkQueue.NOT_LENT;
         if (lent != WorkQueue.NOT_LENT) {
             batch.lend(header, lent, bytes);

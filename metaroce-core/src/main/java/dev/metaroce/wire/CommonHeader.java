@@ -44,6 +44,11 @@ public final class CommonHeader {
     /** One step of {@link #txTime}. */
     public static final int TX_TIME_UNIT_NS = 64;
 
+    /** Ends packets whose payload is elsewhere with the checksum. */
+    public static final Sealer SEALER =
+            (m, at, header, bytes, payload) ->
+                    m.put32(at + header + bytes, m.crc32c(at, header, payload));
+
     static final int VERSION_TYPE_AT = 0;
     static final int FLAGS_AT = 1;
     static final int CTX_AT = 2;

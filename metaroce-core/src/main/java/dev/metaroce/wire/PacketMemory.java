@@ -4,6 +4,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
+import java.util.zip.CRC32;
 import java.util.zip.CRC32C;
 
 /**
@@ -17,6 +18,7 @@ public final class PacketMemory {
     private final ByteBuffer bytes;
     private final ByteBuffer crcView;
     private final CRC32C crc = new CRC32C();
+    private final CRC32 ethernetCrc = new CRC32();
     private final boolean checksums;
     private int elidedBytes;
 
@@ -144,5 +146,38 @@ public final class PacketMemory {
         crc.update(crcView);
         crc.update(more);
         return (int) crc.getValue();
+    }
+
+    /**
+     * CRC-32 as of Ethernet of a prefix that is not in this memory, then of {@code length} bytes
+     * from {@code offset}, then of the rest of {@code more}, then of {@code tailLength} bytes from
+     * {@code tailOffset}.
+     *
+     * @throws IllegalStateException when the arena behind {@code more} was closed
+     * @throws WrongThreadException when that arena belongs to another thread
+     */
+    public int crc32(
+            byte[] prefix,
+            int prefixLength,
+            int offset,
+            int length,
+            ByteBuffer more,
+            int tailOffset,
+            int tailLength) {
+        if (!checksums) {
+            return 0;
+        }
+        ethernetCrc.reset();
+        ethernetCrc.update(prefix, 0, prefixLength);
+        crcView.limit(offset + length).position(offset);
+        ethernetCrc.update(crcView);
+        if (more.hasRemaining()) {
+            ethernetCrc.update(more);
+        }
+        if (tailLength > 0) {
+            crcView.limit(tailOffset + tailLength).position(tailOffset);
+            ethernetCrc.update(crcView);
+        }
+        return (int) ethernetCrc.getValue();
     }
 }

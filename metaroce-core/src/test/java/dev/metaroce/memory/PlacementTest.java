@@ -3,6 +3,7 @@ package dev.metaroce.memory;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.metaroce.util.Rng;
+import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.wire.PacketMemory;
 
 import org.junit.jupiter.api.Test;
@@ -152,12 +153,23 @@ class PlacementTest {
         assertThat(MemoryRegion.place(packet, 0, virtual, last, 8)).isTrue();
         assertThat(MemoryRegion.place(packet, 0, virtual, last, 9)).isFalse();
         assertThat(MemoryRegion.fill(virtual, 0, packet, 0, 8)).isFalse();
-        assertThat(MemoryRegion.lend(virtual, 1L << 39, packet, 16, 40, 100)).isTrue();
+        assertThat(MemoryRegion.lend(virtual, 1L << 39, CommonHeader.SEALER, packet, 16, 40, 100))
+                .isTrue();
         assertThat(packet.i32(156)).isEqualTo(packet.crc32c(16, 40));
-        assertThat(MemoryRegion.lend(virtual, virtual.length() - 8, packet, 16, 40, 9)).isFalse();
+        assertThat(
+                        MemoryRegion.lend(
+                                virtual,
+                                virtual.length() - 8,
+                                CommonHeader.SEALER,
+                                packet,
+                                16,
+                                40,
+                                9))
+                .isFalse();
         virtual.close();
         assertThat(MemoryRegion.place(packet, 0, virtual, last, 8)).isFalse();
-        assertThat(MemoryRegion.lend(virtual, 0, packet, 16, 40, 100)).isFalse();
+        assertThat(MemoryRegion.lend(virtual, 0, CommonHeader.SEALER, packet, 16, 40, 100))
+                .isFalse();
     }
 
     @Test
