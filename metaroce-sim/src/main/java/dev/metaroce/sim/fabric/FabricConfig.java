@@ -13,8 +13,8 @@ import java.util.function.Predicate;
  * @param mtuBytes largest packet on the wire, for which lossless classes keep room
  * @param bufferBytesPer100G buffer of a switch that its ports share, for each 100 Gb/s of a port
  * @param switchBufferBytes buffer of every switch whatever its ports; 0: by their rates
- * @param classes kinds of traffic, by default one lossy class; CNPs of RoCEv2 are of the class named
- *     {@link TrafficClass#CNP}, other packets that are not ECN-capable of {@link
+ * @param classes kinds of traffic, by default one lossy class; CNPs of RoCEv2 are of the class
+ *     named {@link TrafficClass#CNP}, other packets that are not ECN-capable of {@link
  *     TrafficClass#CONTROL}, and all that is left of the first class beside these
  * @param flowControl of the lossless classes
  * @param adaptiveRouting true: each packet takes the equal way whose port will be free first, not
@@ -60,7 +60,8 @@ public record FabricConfig(
     /**
      * A network as operators of RoCEv2 run it: marking by {@link Marking#red}, CNPs and other
      * answers ahead of data in classes of their own, and data in a class that PFC keeps from loss,
-     * with a dynamic threshold of an eighth of what is left (facts of the reference model as above).
+     * with a dynamic threshold of an eighth of what is left (facts of the reference model as
+     * above).
      *
      * @param lossless false: the same without PFC
      */
