@@ -9,7 +9,6 @@ import dev.metaroce.ring.PostResult;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.ring.WorkCompletion;
 import dev.metaroce.transport.DeviceLimits;
-import dev.metaroce.transport.EndpointIdentity;
 import dev.metaroce.transport.SendingState;
 import dev.metaroce.util.Rng;
 import dev.metaroce.verbs.CompletionQueue;
@@ -33,9 +32,6 @@ import java.util.Objects;
 /** An endpoint: an engine with its memory, and the connections its flows use. */
 final class Host implements EventSink {
     static final long SERVICE = 1;
-
-    /** The UDP port of a device; path sockets have those above it. */
-    static final int UDP_PORT = 50_791;
 
     private static final int FIRST_ADDRESS = 0x0A00_0000;
 
@@ -94,6 +90,7 @@ final class Host implements EventSink {
     Host(
             int number,
             SimConfig config,
+            HostProtocol protocol,
             DeviceLimits limits,
             Rng rng,
             int incarnation,
@@ -102,21 +99,15 @@ final class Host implements EventSink {
         this.incarnation = incarnation;
         this.events = events;
         closes = config.connections() == Connections.CLOSE;
-        address = addressOf(number);
+        address = NetAddress.ofIpv4(FIRST_ADDRESS + number, protocol.port());
         Rng own = rng.fork("host " + number);
-        Rng keys = own.fork("keys");
-        firstPort = 32_768 + own.nextInt(16_384);
-        EndpointIdentity identity = new EndpointIdentity(own.nextLong(), incarnation);
-        engine = new Engine(limits, identity, own, keys::nextInt, this);
+        firstPort = protocol.firstSourcePort(own);
+        engine = protocol.engine(address, firstPort, limits, incarnation, own, this);
         device = new RdmaDevice(engine, new ManualDriver());
         domain = device.allocProtectionDomain();
         region = domain.registerVirtual(1L << 40, Access.ALL);
         device.listen(SERVICE, this::accept);
         engine.drainPosted(0);
-    }
-
-    static NetAddress addressOf(int host) {
-        return NetAddress.ofIpv4(FIRST_ADDRESS + host, UDP_PORT);
     }
 
     static int numberOf(NetAddress address) {

@@ -65,6 +65,8 @@ public final class Simulation implements Fabric.Hosts {
     private final boolean flowsOnly;
     private final Rng processes;
     private final Fabric fabric;
+    private final HostProtocol protocol;
+    private final int cnpClass;
     private final Flows flows = new Flows();
     private final Host[] hosts;
     private final int[][] hostPorts;
@@ -98,6 +100,8 @@ public final class Simulation implements Fabric.Hosts {
         flowsOnly = application.equals(Application.NONE);
         Rng rng = new Rng(config.seed());
         processes = rng.fork("processes");
+        protocol = HostProtocol.of(config);
+        cnpClass = config.fabric().cnpClass();
         routes = Routes.of(topology);
         int mtu = config.limits().payloadMtu();
         boolean virtual = !config.realPayload();
@@ -122,6 +126,7 @@ public final class Simulation implements Fabric.Hosts {
                     new Host(
                             i,
                             config,
+                            protocol,
                             application.limits(i, config.limits()),
                             own,
                             1,
@@ -130,7 +135,7 @@ public final class Simulation implements Fabric.Hosts {
         }
         sending = hosts[0];
         boolean quick = config.nic().equals(NicModel.NONE);
-        nics = quick ? null : new Nics(config.nic(), events, fabric, hostPorts);
+        nics = quick ? null : new Nics(config.nic(), protocol, events, fabric, hostPorts);
     }
 
     Host host(int number) {
@@ -139,6 +144,10 @@ public final class Simulation implements Fabric.Hosts {
 
     public SimConfig config() {
         return config;
+    }
+
+    HostProtocol protocol() {
+        return protocol;
     }
 
     public Topology topology() {
@@ -367,7 +376,7 @@ public final class Simulation implements Fabric.Hosts {
         old.dead = true;
         Rng own = processes.fork("process " + old.incarnation);
         int next = old.incarnation + 1;
-        hosts[host] = new Host(host, config, limits, own, next, application.events(host));
+        hosts[host] = new Host(host, config, protocol, limits, own, next, application.events(host));
     }
 
     /** Runs at most so many events; false when none is left. */
@@ -504,7 +513,7 @@ public final class Simulation implements Fabric.Hosts {
                     memory,
                     fabric.offset(packet),
                     fabric.datagramBytes(packet),
-                    hosts[fabric.source(packet)].address,
+                    protocol.source(hosts[fabric.source(packet)], fabric.sourcePort(packet)),
                     fabric.ecn(packet));
         }
         fabric.give(packet);
@@ -561,7 +570,8 @@ public final class Simulation implements Fabric.Hosts {
         for (int run = 0; run < from.runs(); run++) {
             int destination = Host.numberOf(from.destination(run));
             int route = from.route(run);
-            int flowHash = flowHash(sending.number, destination, sending.firstPort + route);
+            int sourcePort = sending.firstPort + route;
+            int flowHash = flowHash(sending.number, destination, sourcePort);
             int elided = from.lends(run) ? from.lentBytes(run) : 0;
             int stored = from.bytes(run) - elided;
             int packet =
@@ -572,7 +582,11 @@ public final class Simulation implements Fabric.Hosts {
                             from.bytes(run),
                             stored,
                             from.ect(run));
+            fabric.sourcePort(packet, sourcePort);
             copy(from, run, elided, fabric.memory(packet), fabric.offset(packet));
+            if (protocol.isCnp(fabric.memory(packet), fabric.offset(packet))) {
+                fabric.classify(packet, cnpClass);
+            }
             int port = portFor(sending.number, route);
             if (nics == null) {
                 fabric.enqueue(nowPs, port, packet);

@@ -1,0 +1,53 @@
+package dev.metaroce.sim.run;
+
+import dev.metaroce.engine.Engine;
+import dev.metaroce.event.EventSink;
+import dev.metaroce.transport.DeviceLimits;
+import dev.metaroce.util.Rng;
+import dev.metaroce.wire.NetAddress;
+import dev.metaroce.wire.PacketMemory;
+
+/** What a simulation does in its own way for each protocol that hosts speak. */
+sealed interface HostProtocol permits MetaRoceHosts {
+    /** From {@link #context}: the packet needs none. */
+    int NO_CONTEXT = -1;
+
+    /** The one that a configuration asks for. */
+    static HostProtocol of(SimConfig config) {
+        return new MetaRoceHosts();
+    }
+
+    /** UDP port that packets to a host go to. */
+    int port();
+
+    /** The first port that a host sends from; those of its other routes follow. */
+    int firstSourcePort(Rng rng);
+
+    /**
+     * A new engine.
+     *
+     * @param incarnation counts the processes that had the address
+     */
+    Engine engine(
+            NetAddress address,
+            int firstSourcePort,
+            DeviceLimits limits,
+            int incarnation,
+            Rng rng,
+            EventSink events);
+
+    /** Whom the receiver of a packet sees as its sender. */
+    NetAddress source(Host from, int sourcePort);
+
+    /** True for the congestion notification packets of RoCEv2. */
+    boolean isCnp(PacketMemory memory, int at);
+
+    /** The context that the NIC needs to receive a packet; {@link #NO_CONTEXT} for none. */
+    int context(PacketMemory memory, int at);
+
+    /** What a full packet of a WRITE has beside payload, in bytes of the datagram. */
+    int dataOverheadBytes();
+
+    /** An acknowledgement, in bytes of the datagram. */
+    int ackBytes();
+}
