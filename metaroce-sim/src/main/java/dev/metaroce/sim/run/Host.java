@@ -71,6 +71,8 @@ final class Host implements EventSink {
     /** What ECMP sees as the port of route 0. */
     final int firstPort;
 
+    private final NetAddress[] sources;
+
     /** The time an event of the queue will look at this host; Long.MAX_VALUE for none. */
     long wakeAtNs = Long.MAX_VALUE;
 
@@ -102,12 +104,18 @@ final class Host implements EventSink {
         address = NetAddress.ofIpv4(FIRST_ADDRESS + number, protocol.port());
         Rng own = rng.fork("host " + number);
         firstPort = protocol.firstSourcePort(own);
+        sources = protocol.sources(address, firstPort);
         engine = protocol.engine(address, firstPort, limits, incarnation, own, this);
         device = new RdmaDevice(engine, new ManualDriver());
         domain = device.allocProtectionDomain();
         region = domain.registerVirtual(1L << 40, Access.ALL);
         device.listen(SERVICE, this::accept);
         engine.drainPosted(0);
+    }
+
+    /** Whom the receiver of a packet sees as its sender. */
+    NetAddress source(int sourcePort) {
+        return sources.length == 1 ? sources[0] : sources[sourcePort - firstPort];
     }
 
     static int numberOf(NetAddress address) {

@@ -2,19 +2,21 @@ package dev.metaroce.sim.run;
 
 import dev.metaroce.engine.Engine;
 import dev.metaroce.event.EventSink;
+import dev.metaroce.rocev2.RoceSettings;
 import dev.metaroce.transport.DeviceLimits;
 import dev.metaroce.util.Rng;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.PacketMemory;
 
 /** What a simulation does in its own way for each protocol that hosts speak. */
-sealed interface HostProtocol permits MetaRoceHosts {
+sealed interface HostProtocol permits MetaRoceHosts, RoceHosts {
     /** From {@link #context}: the packet needs none. */
     int NO_CONTEXT = -1;
 
     /** The one that a configuration asks for. */
     static HostProtocol of(SimConfig config) {
-        return new MetaRoceHosts();
+        RoceSettings roce = config.roce();
+        return roce == null ? new MetaRoceHosts() : new RoceHosts(roce);
     }
 
     /** UDP port that packets to a host go to. */
@@ -36,8 +38,8 @@ sealed interface HostProtocol permits MetaRoceHosts {
             Rng rng,
             EventSink events);
 
-    /** Whom the receiver of a packet sees as its sender. */
-    NetAddress source(Host from, int sourcePort);
+    /** Whom receivers see as the sender: one for all routes of a host, or one for each. */
+    NetAddress[] sources(NetAddress address, int firstSourcePort);
 
     /** True for the congestion notification packets of RoCEv2. */
     boolean isCnp(PacketMemory memory, int at);
@@ -47,6 +49,9 @@ sealed interface HostProtocol permits MetaRoceHosts {
 
     /** What a full packet of a WRITE has beside payload, in bytes of the datagram. */
     int dataOverheadBytes();
+
+    /** What the first packet of a WRITE has beside that. */
+    int firstOverheadBytes();
 
     /** An acknowledgement, in bytes of the datagram. */
     int ackBytes();

@@ -14,6 +14,7 @@ public final class IdealTime {
     private final Topology topology;
     private final Routes routes;
     private final int dataBytes;
+    private final int firstBytes;
     private final int ackBytes;
     private final int mtu;
 
@@ -22,6 +23,7 @@ public final class IdealTime {
         routes = simulation.routes();
         int wireBytes = simulation.config().fabric().overheadBytes();
         dataBytes = simulation.protocol().dataOverheadBytes() + wireBytes;
+        firstBytes = simulation.protocol().firstOverheadBytes();
         ackBytes = simulation.protocol().ackBytes() + wireBytes;
         mtu = simulation.config().limits().payloadMtu();
     }
@@ -29,12 +31,12 @@ public final class IdealTime {
     /** In picoseconds; NaN when no way leads there. */
     public double ps(int source, int destination, long bytes) {
         long packets = Math.max(1, Math.ceilDiv(bytes, mtu));
-        double firstBytes = Math.min(bytes, mtu) + dataBytes;
-        double allBytes = bytes + packets * (double) dataBytes;
-        double there = onePacketPs(source, destination, firstBytes);
+        double oneBytes = Math.min(bytes, mtu) + dataBytes + firstBytes;
+        double allBytes = bytes + packets * (double) dataBytes + firstBytes;
+        double there = onePacketPs(source, destination, oneBytes);
         double back = onePacketPs(destination, source, ackBytes);
         double rate = narrowestBitsPerSecond(source, destination);
-        return there + (allBytes - firstBytes) * 8 * PS_PER_SECOND / rate + back;
+        return there + (allBytes - oneBytes) * 8 * PS_PER_SECOND / rate + back;
     }
 
     private int[] ways(int node, int destination) {

@@ -42,10 +42,10 @@ record MetaRoceHosts() implements HostProtocol {
         return new Engine(limits, identity, rng, keys::nextInt, events);
     }
 
-    /** Whatever the route: who sends says so in the packet. */
+    /** Whatever the route: packets say who sends. */
     @Override
-    public NetAddress source(Host from, int sourcePort) {
-        return from.address;
+    public NetAddress[] sources(NetAddress address, int firstSourcePort) {
+        return new NetAddress[] {address};
     }
 
     @Override
@@ -63,6 +63,11 @@ record MetaRoceHosts() implements HostProtocol {
     @Override
     public int dataOverheadBytes() {
         return WRITE_BYTES + CommonHeader.TRAILER_BYTES;
+    }
+
+    @Override
+    public int firstOverheadBytes() {
+        return 0;
     }
 
     @Override

@@ -67,6 +67,10 @@ public final class Simulation implements Fabric.Hosts {
     private final Fabric fabric;
     private final HostProtocol protocol;
     private final int cnpClass;
+
+    /** By host: the traffic class of its data. */
+    private final int[] dataClasses;
+
     private final Flows flows = new Flows();
     private final Host[] hosts;
     private final int[][] hostPorts;
@@ -120,6 +124,7 @@ public final class Simulation implements Fabric.Hosts {
         batch = new TxBatch(new PacketMemory(batchBytes), BATCH_PACKETS, 1, virtual);
         hosts = new Host[topology.hosts()];
         hostPorts = new int[hosts.length][];
+        dataClasses = new int[hosts.length];
         Rng own = rng.fork("hosts");
         for (int i = 0; i < hosts.length; i++) {
             hosts[i] =
@@ -132,6 +137,7 @@ public final class Simulation implements Fabric.Hosts {
                             1,
                             application.events(i));
             hostPorts[i] = routes.ports(i);
+            dataClasses[i] = application.dataClass(i, config.fabric().dataClass());
         }
         sending = hosts[0];
         boolean quick = config.nic().equals(NicModel.NONE);
@@ -513,7 +519,7 @@ public final class Simulation implements Fabric.Hosts {
                     memory,
                     fabric.offset(packet),
                     fabric.datagramBytes(packet),
-                    protocol.source(hosts[fabric.source(packet)], fabric.sourcePort(packet)),
+                    hosts[fabric.source(packet)].source(fabric.sourcePort(packet)),
                     fabric.ecn(packet));
         }
         fabric.give(packet);
@@ -584,15 +590,21 @@ public final class Simulation implements Fabric.Hosts {
                             from.ect(run));
             fabric.sourcePort(packet, sourcePort);
             copy(from, run, elided, fabric.memory(packet), fabric.offset(packet));
-            if (protocol.isCnp(fabric.memory(packet), fabric.offset(packet))) {
-                fabric.classify(packet, cnpClass);
-            }
+            classify(packet, from.ect(run));
             int port = portFor(sending.number, route);
             if (nics == null) {
                 fabric.enqueue(nowPs, port, packet);
             } else {
                 nics.send(nowPs, sending.number, port, packet);
             }
+        }
+    }
+
+    private void classify(int packet, boolean data) {
+        if (protocol.isCnp(fabric.memory(packet), fabric.offset(packet))) {
+            fabric.classify(packet, cnpClass);
+        } else if (data) {
+            fabric.classify(packet, dataClasses[sending.number]);
         }
     }
 
