@@ -5,6 +5,8 @@ import dev.metaroce.event.Counters;
 import dev.metaroce.event.EventSink;
 import dev.metaroce.memory.RegionTable;
 import dev.metaroce.ring.DoorbellList;
+import dev.metaroce.rocev2.RoceConnect;
+import dev.metaroce.rocev2.RoceProtocol;
 import dev.metaroce.transport.Acceptor;
 import dev.metaroce.transport.DeviceLimits;
 import dev.metaroce.transport.DeviceState;
@@ -279,6 +281,24 @@ public final class Engine {
      */
     public MetaRoceProtocol metaRoce() {
         return (MetaRoceProtocol) protocol;
+    }
+
+    /**
+     * The machines of RoCEv2.
+     *
+     * @throws IllegalStateException when this device speaks another protocol
+     */
+    public RoceProtocol roce() {
+        if (protocol instanceof RoceProtocol roce) {
+            return roce;
+        }
+        throw new IllegalStateException("the device does not speak RoCEv2: open it with that");
+    }
+
+    /** RoCEv2: connects a queue pair of a connection by hand at the next turn. */
+    public void connect(ProtocolQueue queue, RoceConnect other) {
+        RoceProtocol roce = roce();
+        command(nowNs -> roce.connect(nowNs, queue, other));
     }
 
     /**

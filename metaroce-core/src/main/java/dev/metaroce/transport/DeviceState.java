@@ -7,6 +7,7 @@ import dev.metaroce.event.EventId;
 import dev.metaroce.event.EventSink;
 import dev.metaroce.memory.RegionTable;
 import dev.metaroce.util.IntRing;
+import dev.metaroce.util.ReadyList;
 import dev.metaroce.util.Rng;
 import dev.metaroce.util.TimerTable;
 import dev.metaroce.wire.ControlOpcode;

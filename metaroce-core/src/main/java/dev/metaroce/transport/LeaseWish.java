@@ -1,6 +1,7 @@
 package dev.metaroce.transport;
 
 import dev.metaroce.ring.WcStatus;
+import dev.metaroce.util.ReadyList;
 
 import org.jspecify.annotations.Nullable;
 

@@ -7,6 +7,7 @@ import dev.metaroce.ring.SharedReceives;
 import dev.metaroce.ring.WcOpcode;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.ring.WorkQueue;
+import dev.metaroce.util.ReadyList;
 import dev.metaroce.wire.DataHeader;
 import dev.metaroce.wire.Opcode;
 

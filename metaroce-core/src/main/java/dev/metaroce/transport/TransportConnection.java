@@ -2,6 +2,7 @@ package dev.metaroce.transport;
 
 import dev.metaroce.ring.Reservation;
 import dev.metaroce.ring.WcStatus;
+import dev.metaroce.util.ReadyList;
 import dev.metaroce.wire.DenyReason;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.Profile;

@@ -4,6 +4,8 @@ import dev.metaroce.memory.MemoryRegion;
 import dev.metaroce.ring.PostResult;
 import dev.metaroce.ring.Reservation;
 import dev.metaroce.ring.WorkRequest;
+import dev.metaroce.rocev2.RcQueuePair;
+import dev.metaroce.rocev2.RoceConnect;
 import dev.metaroce.transport.ProtocolQueue;
 import dev.metaroce.transport.QueueSlot;
 
@@ -51,6 +53,38 @@ public final class QueuePair implements AutoCloseable {
     public boolean inError() {
         ProtocolQueue queue = slot.made();
         return queue != null && queue.inError();
+    }
+
+    /**
+     * RoCEv2: what the other end has to know of this one.
+     *
+     * @throws IllegalStateException when the device speaks another protocol
+     */
+    public RoceConnect localEnd() {
+        return roce().localEnd(connection.peer());
+    }
+
+    /**
+     * RoCEv2: tells this end of a connection by hand what it has to know of the other; once. Work
+     * may have been posted before.
+     *
+     * @throws IllegalStateException when the device speaks another protocol, or the connection is
+     *     made by messages
+     */
+    public void connect(RoceConnect other) {
+        RcQueuePair queue = roce();
+        if (!queue.isByHand()) {
+            throw new IllegalStateException(
+                    "the queue pair is connected with its connection: use one of connectByHand");
+        }
+        device.connect(queue, other);
+    }
+
+    private RcQueuePair roce() {
+        if (slot instanceof RcQueuePair queue) {
+            return queue;
+        }
+        throw new IllegalStateException("the device does not speak RoCEv2: open it with that");
     }
 
     /**

@@ -5,6 +5,7 @@ import dev.metaroce.event.AsyncEventType;
 import dev.metaroce.event.Counters;
 import dev.metaroce.memory.EngineGate;
 import dev.metaroce.ring.Reservation;
+import dev.metaroce.rocev2.RoceConnect;
 import dev.metaroce.transport.ConnectionState;
 import dev.metaroce.transport.DeviceLimits;
 import dev.metaroce.transport.MetaRoceProtocol;
@@ -140,6 +141,24 @@ public final class RdmaDevice implements AutoCloseable {
                 connectionOf(engine.dial(target, serviceId, privateData, connectNs));
         driver.wake();
         return connection;
+    }
+
+    /**
+     * RoCEv2: a connection that sends no message to be made. Its queue pairs are connected one by
+     * one: tell the other end {@link QueuePair#localEnd} by other means, and this one what the
+     * other end says, with {@link QueuePair#connect}. It is open with the first of them.
+     *
+     * @throws IllegalStateException when the device speaks another protocol, or is closed
+     */
+    public Connection connectByHand() {
+        requireOpen();
+        return connectionOf(engine.roce().byHand());
+    }
+
+    /** Tells a queue pair where its other end is. */
+    void connect(ProtocolQueue queue, RoceConnect other) {
+        engine.connect(queue, other);
+        driver.wake();
     }
 
     /**
@@ -353,6 +372,10 @@ public final class RdmaDevice implements AutoCloseable {
         }
         QueuePair pair = new QueuePair(this, connection, slot);
         slot.attach(pair);
+        ProtocolQueue made = slot.made();
+        if (made != null) {
+            ring(made);
+        }
         return pair;
     }
 

@@ -3,6 +3,8 @@ package dev.metaroce.testing;
 import dev.metaroce.engine.Engine;
 import dev.metaroce.event.CounterId;
 import dev.metaroce.event.EventSink;
+import dev.metaroce.rocev2.RoceProtocol;
+import dev.metaroce.rocev2.RoceSettings;
 import dev.metaroce.transport.DeviceLimits;
 import dev.metaroce.transport.EndpointIdentity;
 import dev.metaroce.util.Rng;
@@ -14,6 +16,11 @@ import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.PacketMemory;
 import dev.metaroce.wire.PacketView;
 import dev.metaroce.wire.TxBatch;
+import dev.metaroce.wire.roce.Bth;
+import dev.metaroce.wire.roce.RcOpcode;
+import dev.metaroce.wire.roce.RoceUdp;
+
+import org.jspecify.annotations.Nullable;
 
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -21,7 +28,10 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.PriorityQueue;
 import java.util.function.BooleanSupplier;
+import java.util.function.IntSupplier;
+import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /**
  * Any number of real engines in virtual time, joined by a network whose every packet a test may
@@ -64,6 +74,19 @@ public final class Lab {
             return bytes.length + elided;
         }
 
+        /** Operation, queue pair and PSN of a RoCEv2 packet. */
+        private String roceText() {
+            PacketMemory m = new PacketMemory(bytes.length);
+            m.bytes().put(0, bytes);
+            return "%s QP 0x%06x PSN 0x%06x%s %d bytes"
+                    .formatted(
+                            RcOpcode.of(Bth.opcode(m, 0)),
+                            Bth.destQp(m, 0),
+                            Bth.psn(m, 0),
+                            Bth.ackReq(m, 0) ? " A" : "",
+                            length());
+        }
+
         public PacketView view() {
             PacketMemory memory = new PacketMemory(bytes.length);
             memory.bytes().put(0, bytes);
@@ -89,6 +112,7 @@ public final class Lab {
 
         private final List<NetAddress> addresses = new ArrayList<>();
         private final int number;
+        private final List<Integer> sourcePorts;
         private final TxBatch batch;
         private final ArrayDeque<Integer> forcedKeys = new ArrayDeque<>();
         private final boolean gathers;
@@ -96,27 +120,39 @@ public final class Lab {
         private long stoppedNs = -1;
         private boolean dead;
 
-        private Node(int number, DeviceLimits limits, EventSink events) {
+        private Node(
+                int number,
+                DeviceLimits limits,
+                @Nullable UnaryOperator<RoceSettings> roce,
+                EventSink events) {
             this.number = number;
             gathers = gathering;
             batch = new TxBatch(new PacketMemory(BATCH_BYTES), BATCH_RUNS, 64, gathers);
+            int port = roce == null ? METAROCE_PORT : RoceUdp.PORT;
             for (int plane = 0; plane < planes; plane++) {
-                addresses.add(NetAddress.ofIpv4(FIRST + (plane << PLANE_SHIFT) + number, 50_791));
+                addresses.add(NetAddress.ofIpv4(FIRST + (plane << PLANE_SHIFT) + number, port));
             }
             address = addresses.getFirst();
+            sourcePorts = IntStream.range(0, ROUTES).mapToObj(route -> port + route).toList();
             Rng own = rng.fork("node " + number + " process " + ++incarnations);
             Rng keys = own.fork("keys");
             EndpointIdentity identity =
                     new EndpointIdentity(
                             own.nextLong(), incarnations, planes > 1 ? addresses : List.of());
+            IntSupplier keySource = () -> forcedKeys.isEmpty() ? keys.nextInt() : forcedKeys.poll();
             engine =
-                    new Engine(
-                            limits,
-                            identity,
-                            own,
-                            () -> forcedKeys.isEmpty() ? keys.nextInt() : forcedKeys.poll(),
-                            events);
+                    roce == null
+                            ? new Engine(limits, identity, own, keySource, events)
+                            : new Engine(
+                                    new RoceProtocol(limits, settings(roce), keySource, events),
+                                    keySource);
             device = new RdmaDevice(engine, this);
+        }
+
+        private RoceSettings settings(UnaryOperator<RoceSettings> changes) {
+            RoceSettings plain = RoceSettings.at(address);
+            return changes.apply(
+                    plain.toBuilder().addresses(addresses).sourcePorts(sourcePorts).build());
         }
 
         /**
@@ -183,8 +219,8 @@ public final class Lab {
                 int route = batch.route(run);
                 NetAddress to = batch.destination(run);
                 NetAddress own = addresses.get(to.plane());
-                NetAddress source =
-                        new NetAddress(own.high(), own.low(), own.port() + route, 0, arrival(to));
+                int port = sourcePorts.get(route);
+                NetAddress source = new NetAddress(own.high(), own.low(), port, 0, arrival(to));
                 for (int number = batch.firstPacket(run); at < end; number++) {
                     int size = Math.min(batch.segmentBytes(run), end - at);
                     int elided = gathers ? batch.lentBytes(number) : 0;
@@ -235,10 +271,13 @@ public final class Lab {
     private record Note(long atNs, String what, Packet packet) {
         @Override
         public String toString() {
-            return atNs + " " + what + " " + packet.source + " " + packet.view();
+            Object view =
+                    packet.destination.port() == RoceUdp.PORT ? packet.roceText() : packet.view();
+            return atNs + " " + what + " " + packet.source + " " + view;
         }
     }
 
+    private static final int METAROCE_PORT = 50_791;
     private static final int FIRST = 0x0A00_0000;
     private static final int PLANE_SHIFT = 20;
     private static final int ROUTES = 64;
@@ -286,7 +325,15 @@ public final class Lab {
 
     public Node add(DeviceLimits limits, EventSink events) {
         DeviceLimits routed = limits.toBuilder().routes(Math.min(limits.routes(), ROUTES)).build();
-        Node node = new Node(nodes.size(), routed, events);
+        return add(new Node(nodes.size(), routed, null, events));
+    }
+
+    /** A node that speaks RoCEv2, with changes to the default settings. */
+    public Node addRoce(DeviceLimits limits, UnaryOperator<RoceSettings> changes) {
+        return add(new Node(nodes.size(), limits, changes, EventSink.NONE));
+    }
+
+    private Node add(Node node) {
         nodes.add(node);
         portFreeNs = java.util.Arrays.copyOf(portFreeNs, nodes.size());
         return node;
@@ -296,7 +343,7 @@ public final class Lab {
     public Node replace(Node old, DeviceLimits limits) {
         int number = old.number;
         old.kill();
-        Node node = new Node(number, limits, EventSink.NONE);
+        Node node = new Node(number, limits, null, EventSink.NONE);
         nodes.set(number, node);
         return node;
     }

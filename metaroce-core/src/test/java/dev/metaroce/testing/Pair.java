@@ -5,6 +5,7 @@ import dev.metaroce.memory.MemoryRegion;
 import dev.metaroce.ring.PostResult;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.ring.WorkCompletion;
+import dev.metaroce.rocev2.RoceSettings;
 import dev.metaroce.transport.ConnectionState;
 import dev.metaroce.transport.DeviceLimits;
 import dev.metaroce.util.Rng;
@@ -18,6 +19,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.UnaryOperator;
 
 /**
  * The usual test: a client and a server in a {@link Lab}, connected, with one or more queue pairs
@@ -116,6 +118,51 @@ public final class Pair {
     public static Pair overPlanes(
             long seed, DeviceLimits limits, int clients, int servers, long regionBytes) {
         return new Pair(seed, limits, limits, 1, regionBytes, false, false, clients, servers);
+    }
+
+    /** A client and a server that speak RoCEv2, with queue pairs that are connected by hand. */
+    public static Pair ofRoce(
+            long seed,
+            DeviceLimits limits,
+            UnaryOperator<RoceSettings> changes,
+            int streams,
+            long regionBytes) {
+        return new Pair(seed, limits, changes, streams, regionBytes, false);
+    }
+
+    /** {@link #ofRoce} with virtual regions. */
+    public static Pair ofVirtualRoce(
+            long seed,
+            DeviceLimits limits,
+            UnaryOperator<RoceSettings> changes,
+            int streams,
+            long regionBytes) {
+        return new Pair(seed, limits, changes, streams, regionBytes, true);
+    }
+
+    private Pair(
+            long seed,
+            DeviceLimits limits,
+            UnaryOperator<RoceSettings> changes,
+            int streams,
+            long regionBytes,
+            boolean virtual) {
+        lab = new Lab(seed);
+        if (virtual) {
+            lab.gather();
+        }
+        client = lab.addRoce(limits, changes);
+        server = lab.addRoce(limits, changes);
+        clientEnd = new End(client, streams, regionBytes, virtual);
+        serverEnd = new End(server, streams, regionBytes, virtual);
+        clientEnd.addPairs(client.device.connectByHand(), streams);
+        serverEnd.addPairs(server.device.connectByHand(), streams);
+        for (int i = 0; i < streams; i++) {
+            QueuePair ours = clientEnd.pairs.get(i);
+            QueuePair theirs = serverEnd.pairs.get(i);
+            ours.connect(theirs.localEnd());
+            theirs.connect(ours.localEnd());
+        }
     }
 
     private Pair(

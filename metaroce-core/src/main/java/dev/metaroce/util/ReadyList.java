@@ -1,4 +1,4 @@
-package dev.metaroce.transport;
+package dev.metaroce.util;
 
 import org.jspecify.annotations.Nullable;
 
@@ -6,9 +6,9 @@ import org.jspecify.annotations.Nullable;
  * First-in-first-out list of what may have packets to send; each item is in it once. The links lie
  * in the items, so that the list needs no memory of its own. Owner: the engine thread.
  */
-final class ReadyList<T extends ReadyList.Item<T>> {
+public final class ReadyList<T extends ReadyList.Item<T>> {
     /** What can be in one list. */
-    abstract static class Item<T> {
+    public abstract static class Item<T> {
         private @Nullable T nextReady;
         private boolean isReady;
     }
@@ -16,7 +16,7 @@ final class ReadyList<T extends ReadyList.Item<T>> {
     private @Nullable T first;
     private @Nullable T last;
 
-    void add(T item) {
+    public void add(T item) {
         Item<T> added = item;
         if (added.isReady) {
             return;
@@ -32,12 +32,12 @@ final class ReadyList<T extends ReadyList.Item<T>> {
         last = item;
     }
 
-    @Nullable T first() {
+    public @Nullable T first() {
         return first;
     }
 
     /** Takes the first item out. */
-    @Nullable T poll() {
+    public @Nullable T poll() {
         T item = first;
         if (item != null) {
             Item<T> taken = item;
@@ -52,14 +52,14 @@ final class ReadyList<T extends ReadyList.Item<T>> {
     }
 
     /** Gives the next item its turn. */
-    void rotate() {
+    public void rotate() {
         T item = poll();
         if (item != null) {
             add(item);
         }
     }
 
-    boolean isEmpty() {
+    public boolean isEmpty() {
         return first == null;
     }
 }
