@@ -77,6 +77,7 @@ final class Host implements EventSink {
     long wakeAtNs = Long.MAX_VALUE;
 
     private final boolean closes;
+    private final boolean connectsByHand;
     private int contextsPeak;
 
     /** A connection failed since flows were looked at last; it may have done so while sending. */
@@ -101,6 +102,7 @@ final class Host implements EventSink {
         this.incarnation = incarnation;
         this.events = events;
         closes = config.connections() == Connections.CLOSE;
+        connectsByHand = protocol.connectsByHand();
         address = NetAddress.ofIpv4(FIRST_ADDRESS + number, protocol.port());
         Rng own = rng.fork("host " + number);
         firstPort = protocol.firstSourcePort(own);
@@ -123,14 +125,13 @@ final class Host implements EventSink {
     }
 
     private void accept(ConnectionRequest request) {
-        CompletionQueue unused = device.createCompletionQueue(1);
-        request.connection().createQueuePair(domain, unused, device.createCompletionQueue(1), 1, 1);
+        target(request.connection());
         request.accept();
     }
 
     /** Posts a flow to the connection to its destination, which is made when there is none. */
-    void start(Flows flows, int flow, Host destination) {
-        Channel channel = channelTo(destination);
+    void start(long nowNs, Flows flows, int flow, Host destination) {
+        Channel channel = channelTo(nowNs, destination);
         if (channel.posted == DEPTH) {
             channel.waiting.add(flow);
         } else {
@@ -138,29 +139,43 @@ final class Host implements EventSink {
         }
     }
 
-    private Channel channelTo(Host destination) {
+    private Channel channelTo(long nowNs, Host destination) {
         Channel channel = channels.get(destination.number);
         if (channel == null) {
-            channel = connect(destination);
+            channel = connect(nowNs, destination);
             channels.put(destination.number, channel);
         }
         return channel;
     }
 
     /** Connects, and has a lease once an empty WRITE is done. */
-    void open(Host destination) {
-        Channel channel = channelTo(destination);
+    void open(long nowNs, Host destination) {
+        Channel channel = channelTo(nowNs, destination);
         long id = OPENING - destination.number;
         long to = destination.region.address();
         posted(channel, channel.pair.postWrite(id, region, 0, 0, to, destination.region.rkey()));
     }
 
-    private Channel connect(Host destination) {
-        Connection connection = device.connect(destination.address, SERVICE, new byte[0]);
+    private Channel connect(long nowNs, Host destination) {
+        Connection connection =
+                connectsByHand
+                        ? device.connectByHand()
+                        : device.connect(destination.address, SERVICE, new byte[0]);
         CompletionQueue unused = device.createCompletionQueue(1);
-        return new Channel(
-                connection,
-                connection.createQueuePair(domain, completionQueue(), unused, DEPTH, 1));
+        QueuePair pair = connection.createQueuePair(domain, completionQueue(), unused, DEPTH, 1);
+        if (connectsByHand) {
+            QueuePair other = destination.target(destination.device.connectByHand());
+            pair.connect(other.localEnd());
+            other.connect(pair.localEnd());
+            destination.engine.drainPosted(nowNs);
+        }
+        return new Channel(connection, pair);
+    }
+
+    /** A queue pair that posts nothing. */
+    private QueuePair target(Connection connection) {
+        CompletionQueue unused = device.createCompletionQueue(1);
+        return connection.createQueuePair(domain, unused, device.createCompletionQueue(1), 1, 1);
     }
 
     /** A completion queue with room for one connection more. */
@@ -229,7 +244,7 @@ final class Host implements EventSink {
     }
 
     int contextsPeak() {
-        return contextsPeak;
+        return Math.max(contextsPeak, engine.contextsInUse());
     }
 
     long missingBytes(Flows flows, int flow) {

@@ -13,10 +13,22 @@ sealed interface HostProtocol permits MetaRoceHosts, RoceHosts {
     /** From {@link #context}: the packet needs none. */
     int NO_CONTEXT = -1;
 
+    /** What a packet is to the network. */
+    enum Kind {
+        /** Requests, and what was read. */
+        DATA,
+        /** Acknowledgements and control. */
+        ANSWER,
+        /** The congestion notification packets of RoCEv2. */
+        CNP
+    }
+
     /** The one that a configuration asks for. */
     static HostProtocol of(SimConfig config) {
         RoceSettings roce = config.roce();
-        return roce == null ? new MetaRoceHosts() : new RoceHosts(roce);
+        return roce == null
+                ? new MetaRoceHosts()
+                : new RoceHosts(roce, config.connections() == Connections.WARM);
     }
 
     /** UDP port that packets to a host go to. */
@@ -41,8 +53,15 @@ sealed interface HostProtocol permits MetaRoceHosts, RoceHosts {
     /** Whom receivers see as the sender: one for all routes of a host, or one for each. */
     NetAddress[] sources(NetAddress address, int firstSourcePort);
 
-    /** True for the congestion notification packets of RoCEv2. */
-    boolean isCnp(PacketMemory memory, int at);
+    /**
+     * What a packet is to the network.
+     *
+     * @param ect it may be marked
+     */
+    Kind kind(PacketMemory memory, int at, boolean ect);
+
+    /** True when hosts just know each other's queue pairs: connections take no messages. */
+    boolean connectsByHand();
 
     /** The context that the NIC needs to receive a packet; {@link #NO_CONTEXT} for none. */
     int context(PacketMemory memory, int at);

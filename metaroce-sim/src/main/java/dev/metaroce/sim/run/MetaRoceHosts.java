@@ -49,7 +49,12 @@ record MetaRoceHosts() implements HostProtocol {
     }
 
     @Override
-    public boolean isCnp(PacketMemory memory, int at) {
+    public Kind kind(PacketMemory memory, int at, boolean ect) {
+        return ect ? Kind.DATA : Kind.ANSWER;
+    }
+
+    @Override
+    public boolean connectsByHand() {
         return false;
     }
 

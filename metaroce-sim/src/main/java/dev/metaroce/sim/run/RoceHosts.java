@@ -22,8 +22,9 @@ import java.util.stream.IntStream;
  * Hosts that speak RoCEv2.
  *
  * @param settings of all of them, but for address and source ports
+ * @param connectsByHand false: by the exchange of rdma_cm
  */
-record RoceHosts(RoceSettings settings) implements HostProtocol {
+record RoceHosts(RoceSettings settings, boolean connectsByHand) implements HostProtocol {
     /** Source ports of a host; queue pairs share them. */
     private static final int ROUTES = 64;
 
@@ -67,8 +68,15 @@ record RoceHosts(RoceSettings settings) implements HostProtocol {
     }
 
     @Override
-    public boolean isCnp(PacketMemory memory, int at) {
-        return Bth.opcode(memory, at) == RcOpcode.CNP.code();
+    public Kind kind(PacketMemory memory, int at, boolean ect) {
+        RcOpcode opcode = RcOpcode.of(Bth.opcode(memory, at));
+        if (opcode == null) {
+            return Kind.ANSWER;
+        }
+        if (opcode == RcOpcode.CNP) {
+            return Kind.CNP;
+        }
+        return opcode.isRequest() || opcode.isReadResponse() ? Kind.DATA : Kind.ANSWER;
     }
 
     /** That of the queue pair, for requests as in the other protocol: answers find theirs. */

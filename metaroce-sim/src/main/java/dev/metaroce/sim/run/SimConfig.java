@@ -54,7 +54,8 @@ public record SimConfig(
     }
 
     /**
-     * RoCEv2 without a limit of what is on the way, as NICs have it, and without congestion control.
+     * RoCEv2 without a limit of what is on the way, as NICs have it, and without congestion
+     * control.
      *
      * @param lineBitsPerSecond of a host
      */

@@ -66,6 +66,7 @@ public final class Simulation implements Fabric.Hosts {
     private final Rng processes;
     private final Fabric fabric;
     private final HostProtocol protocol;
+    private final int controlClass;
     private final int cnpClass;
 
     /** By host: the traffic class of its data. */
@@ -105,6 +106,7 @@ public final class Simulation implements Fabric.Hosts {
         Rng rng = new Rng(config.seed());
         processes = rng.fork("processes");
         protocol = HostProtocol.of(config);
+        controlClass = config.fabric().controlClass();
         cnpClass = config.fabric().cnpClass();
         routes = Routes.of(topology);
         int mtu = config.limits().payloadMtu();
@@ -295,7 +297,7 @@ public final class Simulation implements Fabric.Hosts {
      * before anything else. Time 0 is when warm connections are open.
      */
     public void add(Workload flowsToCome) {
-        if (config.connections() == Connections.WARM) {
+        if (config.connections() == Connections.WARM && !protocol.connectsByHand()) {
             openFor(flowsToCome);
         }
         workload = flowsToCome;
@@ -326,7 +328,7 @@ public final class Simulation implements Fabric.Hosts {
 
     private void open(Host source, Host destination) {
         opening++;
-        source.open(destination);
+        source.open(nowNs(), destination);
         afterTurn(source);
     }
 
@@ -444,7 +446,7 @@ public final class Simulation implements Fabric.Hosts {
             case Events.APPLICATION -> application.onEvent(a);
             case Events.FLOW_START -> {
                 Host source = hosts[flows.source(a)];
-                source.start(flows, a, hosts[flows.destination(a)]);
+                source.start(nowNs(), flows, a, hosts[flows.destination(a)]);
                 afterTurn(source);
             }
             case Events.NIC_SEND -> fabric.enqueue(nowPs, a, Events.b(event));
@@ -497,7 +499,7 @@ public final class Simulation implements Fabric.Hosts {
 
     private void receive(Host to, int packet) {
         // Data completes nothing that a WRITE of this host waits for; only answers do.
-        boolean news = !flowsOnly || !readsNothing || !fabric.isEct(packet);
+        boolean news = !flowsOnly || !readsNothing || kind(packet) != HostProtocol.Kind.DATA;
         deliver(to.number, packet);
         if (news) {
             poll(to);
@@ -590,7 +592,7 @@ public final class Simulation implements Fabric.Hosts {
                             from.ect(run));
             fabric.sourcePort(packet, sourcePort);
             copy(from, run, elided, fabric.memory(packet), fabric.offset(packet));
-            classify(packet, from.ect(run));
+            fabric.classify(packet, trafficClass(packet));
             int port = portFor(sending.number, route);
             if (nics == null) {
                 fabric.enqueue(nowPs, port, packet);
@@ -600,12 +602,16 @@ public final class Simulation implements Fabric.Hosts {
         }
     }
 
-    private void classify(int packet, boolean data) {
-        if (protocol.isCnp(fabric.memory(packet), fabric.offset(packet))) {
-            fabric.classify(packet, cnpClass);
-        } else if (data) {
-            fabric.classify(packet, dataClasses[sending.number]);
-        }
+    private HostProtocol.Kind kind(int packet) {
+        return protocol.kind(fabric.memory(packet), fabric.offset(packet), fabric.isEct(packet));
+    }
+
+    private int trafficClass(int packet) {
+        return switch (kind(packet)) {
+            case DATA -> dataClasses[sending.number];
+            case ANSWER -> controlClass;
+            case CNP -> cnpClass;
+        };
     }
 
     private static void copy(TxBatch from, int run, int elided, PacketMemory to, int at) {

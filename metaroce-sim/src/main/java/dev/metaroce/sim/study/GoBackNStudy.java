@@ -132,7 +132,10 @@ public final class GoBackNStudy {
                         setup.topology());
         simulation
                 .fabric()
-                .fault(0, LinkFaults.Rates.ofLoss(setup.loss()), new Rng(setup.seed()).fork("loss"));
+                .fault(
+                        0,
+                        LinkFaults.Rates.ofLoss(setup.loss()),
+                        new Rng(setup.seed()).fork("loss"));
     }
 
     /**

@@ -152,12 +152,7 @@ public final class PfcStudy {
         DeviceLimits limits = SimConfig.limits(0);
         simulation =
                 new Simulation(
-                        new SimConfig(
-                                        setup.seed(),
-                                        limits,
-                                        fabric,
-                                        NicModel.NONE,
-                                        Connections.WARM)
+                        new SimConfig(setup.seed(), limits, fabric, NicModel.NONE, Connections.WARM)
                                 .with(
                                         SimConfig.roce(setup.rateBitsPerSecond()).toBuilder()
                                                 .dcqcn(
@@ -247,8 +242,7 @@ public final class PfcStudy {
                     switch (tier) {
                         case SPINE -> from >= firstSpine && to == firstLeaf;
                         case LEAF -> from > firstLeaf && from < firstSpine && to >= firstSpine;
-                        case HOST ->
-                                from < firstLeaf && from > SENDERS_OF_A_LEAF && sends(from);
+                        case HOST -> from < firstLeaf && from > SENDERS_OF_A_LEAF && sends(from);
                     };
             if (counts) {
                 paused += port.pausedPs();

@@ -102,8 +102,7 @@ public final class RoceCommand extends SeedStudy {
     private void loss(Tables tables, Trials trials) {
         for (GoBackN trigger : GoBackN.values()) {
             for (Traffic traffic : Traffic.values()) {
-                String what =
-                        "%s, %s".formatted(Choice.label(trigger), Choice.label(traffic));
+                String what = "%s, %s".formatted(Choice.label(trigger), Choice.label(traffic));
                 String name = what.replace(", ", "_");
                 tables.begin(name, "Go-Back-N, " + what + "; " + conditions());
                 LineChart chart =
@@ -128,16 +127,14 @@ public final class RoceCommand extends SeedStudy {
                                 trials.run(
                                         "%s, %d packets, %.1f %%"
                                                 .formatted(what, packets, 100 * loss),
-                                        (s, mayGoOn) ->
-                                                GoBackNStudy.run(one.withSeed(s), mayGoOn));
+                                        (s, mayGoOn) -> GoBackNStudy.run(one.withSeed(s), mayGoOn));
                         if (outcomes.isEmpty()) {
                             return;
                         }
                         tables.add(lossRow(one, outcomes));
                         Spread share = Spread.of(outcomes, o -> 100 * o.efficiency());
                         point(chart, packets + " packets", 100 * loss, share);
-                        chart.point(
-                                packets + ", law", 100 * loss, 100 * law(one));
+                        chart.point(packets + ", law", 100 * loss, 100 * law(one));
                     }
                 }
                 draw(chart);
@@ -146,9 +143,7 @@ public final class RoceCommand extends SeedStudy {
     }
 
     private static double law(GoBackNStudy.Setup setup) {
-        return setup.traffic() == Traffic.STREAM
-                ? setup.wholeWindowLaw()
-                : setup.halfWindowLaw();
+        return setup.traffic() == Traffic.STREAM ? setup.wholeWindowLaw() : setup.halfWindowLaw();
     }
 
     private static Tables.Row lossRow(
@@ -172,8 +167,7 @@ public final class RoceCommand extends SeedStudy {
     private void pfc(Tables tables, Trials trials) {
         tables.begin(
                 "pfc",
-                "%d to 1 without end, and a victim beside it; %s"
-                        .formatted(SENDERS, conditions()));
+                "%d to 1 without end, and a victim beside it; %s".formatted(SENDERS, conditions()));
         for (Operation operation : Operation.values()) {
             String name = Choice.label(operation).replace("_", " + ");
             List<PfcStudy.Outcome> outcomes =
@@ -231,8 +225,7 @@ public final class RoceCommand extends SeedStudy {
 
     private void dcqcn(Tables tables, Trials trials) {
         tables.begin(
-                "dcqcn",
-                "two flows at one port, the second 1 ms after the first; " + conditions());
+                "dcqcn", "two flows at one port, the second 1 ms after the first; " + conditions());
         List<Constants> all =
                 List.of(
                         new Constants("published", DcqcnSettings.published()),
