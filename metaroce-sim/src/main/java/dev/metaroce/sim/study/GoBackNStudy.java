@@ -29,12 +29,12 @@ public final class GoBackNStudy {
 
     /** What is on the way. */
     public enum Traffic {
-        /** As much as the way holds, always: what an application keeps posted. */
+        /** A window of N packets, which is what the way holds. */
         STREAM,
 
         /**
-         * A message of N packets at a time; half of the time the way is empty. So a gap costs half
-         * of what it costs a stream.
+         * A message of N packets at a time: half of the time the way is empty, so that a gap costs
+         * half of what it costs a stream.
          */
         MESSAGES
     }
@@ -74,6 +74,11 @@ public final class GoBackNStudy {
             return 1 / (1 + loss * packets / 2);
         }
 
+        /** The same with what it leaves out: packets sent again get lost, too. */
+        public double halfWindowLawWithRepeats() {
+            return (1 - loss) / (1 - loss + loss * packets / 2);
+        }
+
         /**
          * The first law with what it leaves out: without another NAK, a packet that is lost when it
          * is sent again is missed by the timer alone.
@@ -81,6 +86,15 @@ public final class GoBackNStudy {
         public double lawWithTimeouts() {
             double again = trigger == GoBackN.NAIVE ? loss * timeoutPackets() / (1 - loss) : 0;
             return (1 - loss) / (1 - loss + loss * (packets + again));
+        }
+
+        /** The shortest time-out that is not too short: a round trip and a half, or more. */
+        public static int shortTimeout(int packets) {
+            int exponent = 1;
+            while (4_096_000L << exponent < packets * PACKET_PS * 3 / 2) {
+                exponent++;
+            }
+            return exponent;
         }
 
         /** The time-out in packets. */

@@ -99,46 +99,78 @@ public final class RoceCommand extends SeedStudy {
         return part == null || part == asked;
     }
 
+    /** A way to lose packets. */
+    private record LossCase(
+            String table, String name, GoBackN trigger, Traffic traffic, boolean shortTimer) {
+        GoBackNStudy.Setup setup(long seed, int packets, double loss, int needed) {
+            int timer = shortTimer ? GoBackNStudy.Setup.shortTimeout(packets) : ACK_TIMEOUT;
+            return new GoBackNStudy.Setup(seed, trigger, traffic, packets, loss, timer, needed);
+        }
+    }
+
+    private static final List<LossCase> LOSS_CASES =
+            List.of(
+                    new LossCase(
+                            "repaired_stream",
+                            "repaired, always packets on the way",
+                            GoBackN.REPAIRED,
+                            Traffic.STREAM,
+                            false),
+                    new LossCase(
+                            "repaired_messages",
+                            "repaired, a message of N packets at a time, short timer",
+                            GoBackN.REPAIRED,
+                            Traffic.MESSAGES,
+                            true),
+                    new LossCase(
+                            "naive_stream",
+                            "naive, always packets on the way",
+                            GoBackN.NAIVE,
+                            Traffic.STREAM,
+                            false),
+                    new LossCase(
+                            "naive_stream_short_timer",
+                            "naive, always packets on the way, short timer",
+                            GoBackN.NAIVE,
+                            Traffic.STREAM,
+                            true),
+                    new LossCase(
+                            "naive_messages",
+                            "naive, a message of N packets at a time, short timer",
+                            GoBackN.NAIVE,
+                            Traffic.MESSAGES,
+                            true));
+
     private void loss(Tables tables, Trials trials) {
-        for (GoBackN trigger : GoBackN.values()) {
-            for (Traffic traffic : Traffic.values()) {
-                String what = "%s, %s".formatted(Choice.label(trigger), Choice.label(traffic));
-                String name = what.replace(", ", "_");
-                tables.begin(name, "Go-Back-N, " + what + "; " + conditions());
-                LineChart chart =
-                        new LineChart(
-                                        "rocev2-loss-" + name.replace('_', '-'),
-                                        "Go-Back-N under loss: " + what,
-                                        "loss [%]",
-                                        "% of goodput without loss")
-                                .logarithmic();
-                for (int packets : PACKETS) {
-                    for (double loss : LOSSES) {
-                        GoBackNStudy.Setup one =
-                                new GoBackNStudy.Setup(
-                                        seed,
-                                        trigger,
-                                        traffic,
-                                        packets,
-                                        loss,
-                                        ACK_TIMEOUT,
-                                        neededPackets);
-                        List<GoBackNStudy.Outcome> outcomes =
-                                trials.run(
-                                        "%s, %d packets, %.1f %%"
-                                                .formatted(what, packets, 100 * loss),
-                                        (s, mayGoOn) -> GoBackNStudy.run(one.withSeed(s), mayGoOn));
-                        if (outcomes.isEmpty()) {
-                            return;
-                        }
-                        tables.add(lossRow(one, outcomes));
-                        Spread share = Spread.of(outcomes, o -> 100 * o.efficiency());
-                        point(chart, packets + " packets", 100 * loss, share);
-                        chart.point(packets + ", law", 100 * loss, 100 * law(one));
+        for (LossCase each : LOSS_CASES) {
+            tables.begin(
+                    each.table(),
+                    "Go-Back-N %s; 100 Gb/s, %d packets".formatted(each.name(), neededPackets));
+            LineChart chart =
+                    new LineChart(
+                                    "rocev2-" + each.table().replace('_', '-'),
+                                    "Go-Back-N under loss: " + each.name(),
+                                    "loss [%]",
+                                    "% of goodput without loss")
+                            .logarithmic();
+            for (int packets : PACKETS) {
+                for (double loss : LOSSES) {
+                    GoBackNStudy.Setup one = each.setup(seed, packets, loss, neededPackets);
+                    List<GoBackNStudy.Outcome> outcomes =
+                            trials.run(
+                                    "%s, %d packets, %.1f %%"
+                                            .formatted(each.name(), packets, 100 * loss),
+                                    (s, mayGoOn) -> GoBackNStudy.run(one.withSeed(s), mayGoOn));
+                    if (outcomes.isEmpty()) {
+                        return;
                     }
+                    tables.add(lossRow(one, outcomes));
+                    Spread share = Spread.of(outcomes, o -> 100 * o.efficiency());
+                    point(chart, packets + " packets", 100 * loss, share);
+                    chart.point(packets + ", law", 100 * loss, 100 * law(one));
                 }
-                draw(chart);
             }
+            draw(chart);
         }
     }
 
@@ -155,6 +187,10 @@ public final class RoceCommand extends SeedStudy {
                 .with("half_window_law", "half", setup.halfWindowLaw())
                 .with("of_whole", "of whole", share.median() / setup.wholeWindowLaw())
                 .with("of_half", "of half", share.median() / setup.halfWindowLaw())
+                .with(
+                        "of_half_with_repeats",
+                        "of half*",
+                        share.median() / setup.halfWindowLawWithRepeats())
                 .with("law_with_timeouts", "with timer", setup.lawWithTimeouts())
                 .with("of_law_with_timeouts", "of that", share.median() / setup.lawWithTimeouts())
                 .with(
