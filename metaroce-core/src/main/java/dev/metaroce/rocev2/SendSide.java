@@ -113,6 +113,14 @@ final class SendSide extends ReadyList.Item<SendSide> {
         return (fits || onTheWay == 0) && openPulls < qp.reads && !isFencedOff();
     }
 
+    /** True when the next request is a READ or an atomic, and the other end serves none. */
+    boolean asksInVain() {
+        return qp.state() == QpState.RTS
+                && qp.reads == 0
+                && sendSeq < end()
+                && opcode(sendSeq).isPull();
+    }
+
     private boolean isFencedOff() {
         return openPulls > 0 && isAtStart() && queue.fenced(sendSeq);
     }
