@@ -75,6 +75,11 @@ final class SendSide extends ReadyList.Item<SendSide> {
         this.qp = qp;
         queue = qp.sendQueue();
         firstPsn = new int[queue.slots()];
+        start(psn);
+    }
+
+    /** Nothing was sent yet: the first packet is to have this PSN. */
+    final void start(int psn) {
         unaPsn = psn;
         sendPsn = psn;
         maxPsn = psn;
