@@ -176,6 +176,7 @@ final class Blast {
     private Port open(int port) {
         return Port.open(
                 new PortOptions(
+                        Transport.METAROCE,
                         List.of(host),
                         port,
                         0,

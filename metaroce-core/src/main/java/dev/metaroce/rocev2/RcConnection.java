@@ -4,6 +4,7 @@ import dev.metaroce.event.AsyncEventType;
 import dev.metaroce.event.CounterId;
 import dev.metaroce.event.EventId;
 import dev.metaroce.ring.Reservation;
+import dev.metaroce.ring.SharedReceives;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.transport.ConnectionState;
 import dev.metaroce.transport.Notices;
@@ -183,20 +184,28 @@ public final class RcConnection implements ProtocolConnection {
      *     connection may have
      */
     @Override
-    public synchronized RcQueuePair addSlot(
+    public RcQueuePair addSlot(
             StreamSettings settings, Reservation sendRoom, Reservation receiveRoom) {
-        RcQueuePair[] before = qps();
-        int number = before.length;
-        if (number == MAX_QPS) {
-            throw new IllegalStateException(
-                    "the connection has 65536 queue pairs: open another connection");
+        while (true) {
+            RcQueuePair[] before = qps();
+            int number = before.length;
+            if (number == MAX_QPS) {
+                throw new IllegalStateException(
+                        "the connection has 65536 queue pairs: open another connection");
+            }
+            RcQueuePair made =
+                    new RcQueuePair(device, this, number, settings, sendRoom, receiveRoom);
+            RcQueuePair[] after = Arrays.copyOf(before, number + 1);
+            after[number] = made;
+            if (QPS.compareAndSet(this, before, after)) {
+                SharedReceives shared = settings.shared();
+                if (shared != null) {
+                    shared.join();
+                }
+                return made;
+            }
+            device.qps.giveBack(made.qpn());
         }
-        RcQueuePair made = new RcQueuePair(device, this, number, settings, sendRoom, receiveRoom);
-        RcQueuePair[] after = Arrays.copyOf(before, number + 1);
-        after[number] = made;
-        QPS.setRelease(this, after);
-        device.qps.put(made);
-        return made;
     }
 
     /** Of all queue pairs by number, those that ended too. */

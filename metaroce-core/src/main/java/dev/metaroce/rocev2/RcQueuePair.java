@@ -86,7 +86,7 @@ public final class RcQueuePair implements ProtocolQueue, QueueSlot {
         this.settings = settings;
         this.sendRoom = sendRoom;
         this.receiveRoom = receiveRoom;
-        qpn = device.qps.reserve();
+        qpn = device.qps.takeNumber();
         firstPsn = device.firstPsn();
         int domain = settings.domain();
         sendQueue =
@@ -103,9 +103,6 @@ public final class RcQueuePair implements ProtocolQueue, QueueSlot {
                         ? WorkQueue.receives(
                                 this, domain, settings.receiveDepth(), settings.maxReceiveSge())
                         : shared.taker(this);
-        if (shared != null) {
-            shared.join();
-        }
         sending = new SendSide(this, firstPsn);
         receiving = new ReceiveSide(this);
         DcqcnSettings dcqcn = device.settings.dcqcn();
@@ -240,6 +237,7 @@ public final class RcQueuePair implements ProtocolQueue, QueueSlot {
         source = device.source(to, route);
         receiving.start(end.psn());
         state = QpState.RTR;
+        device.qps.put(this);
         return true;
     }
 
@@ -362,6 +360,7 @@ public final class RcQueuePair implements ProtocolQueue, QueueSlot {
         SharedReceives shared = settings.shared();
         if (first) {
             device.qps.remove(this);
+            device.qps.giveBack(qpn);
             if (shared != null) {
                 shared.leave();
             }

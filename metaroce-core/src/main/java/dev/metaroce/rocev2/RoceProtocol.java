@@ -349,7 +349,7 @@ public final class RoceProtocol implements Protocol {
 
     @Override
     public long contextTableBytes() {
-        return device.qps.bytes();
+        return device.qps.mostBytes();
     }
 
     /** The queue pair with a number, for tests that look inside. */

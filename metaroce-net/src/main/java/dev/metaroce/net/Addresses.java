@@ -28,6 +28,9 @@ public final class Addresses {
     /** The UDP port of MetaRoCE when none is given. */
     public static final int DEFAULT_PORT = 50_791;
 
+    /** The UDP port of RoCEv2, to which all its packets go. */
+    public static final int ROCE_PORT = 4791;
+
     /** Largest payload any route gets: the multiple of 64 below what a UDP datagram can hold. */
     public static final int PAYLOAD_BYTES_MAX = 65_408;
 

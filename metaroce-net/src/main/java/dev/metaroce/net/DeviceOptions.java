@@ -1,10 +1,12 @@
 package dev.metaroce.net;
 
 import dev.metaroce.event.EventSink;
+import dev.metaroce.rocev2.RoceSettings;
 import dev.metaroce.transport.DeviceLimits;
 
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.UnaryOperator;
 
 /**
  * How to open a {@link UdpDevice}. Immutable.
@@ -14,6 +16,7 @@ import java.util.List;
  * }</pre>
  */
 public final class DeviceOptions {
+    private final Transport transport;
     private final List<String> bindHosts;
     private final int port;
     private final String targetHint;
@@ -32,10 +35,12 @@ public final class DeviceOptions {
     private final IdleStrategy idle;
     private final long spinNs;
     private final long sleepNsMax;
+    private final UnaryOperator<RoceSettings.Builder> roce;
 
     private DeviceOptions(Builder from) {
+        transport = from.transport;
         bindHosts = from.bindHosts;
-        port = from.port;
+        port = from.port == Builder.PORT_OF_TRANSPORT ? transport.defaultPort() : from.port;
         targetHint = from.targetHint;
         limits = from.limits;
         driveMode = from.driveMode;
@@ -52,11 +57,17 @@ public final class DeviceOptions {
         idle = from.idle;
         spinNs = from.spinNs;
         sleepNsMax = from.sleepNsMax;
+        roce = from.roce;
     }
 
     /** A builder with the values for an ordinary endpoint. */
     public static Builder builder() {
         return new Builder();
+    }
+
+    /** What the device speaks. */
+    public Transport transport() {
+        return transport;
     }
 
     /** Addresses or names to bind, one per plane; empty for the wildcard (IPv4 and IPv6). */
@@ -143,6 +154,11 @@ public final class DeviceOptions {
         return spinNs;
     }
 
+    /** What {@link Builder#roce} set. */
+    UnaryOperator<RoceSettings.Builder> roce() {
+        return roce;
+    }
+
     /** Longest sleep of an idle driver, in nanoseconds. */
     long sleepNsMax() {
         return sleepNsMax;
@@ -159,8 +175,11 @@ public final class DeviceOptions {
         /** Sending sockets beyond one per path, to which a path in trouble can move. */
         private static final int SPARE_ROUTES = 2;
 
+        private static final int PORT_OF_TRANSPORT = -1;
+
+        private Transport transport = Transport.METAROCE;
         private List<String> bindHosts = List.of();
-        private int port = Addresses.DEFAULT_PORT;
+        private int port = PORT_OF_TRANSPORT;
         private String targetHint = "";
         private DeviceLimits limits = DeviceLimits.defaults();
         private DriveMode driveMode = DriveMode.THREAD;
@@ -177,8 +196,18 @@ public final class DeviceOptions {
         private IdleStrategy idle = IdleStrategy.PARK;
         private long spinNs = SPIN_NS_DEFAULT;
         private long sleepNsMax = SLEEP_NS_DEFAULT;
+        private UnaryOperator<RoceSettings.Builder> roce = UnaryOperator.identity();
 
         private Builder() {}
+
+        /**
+         * What the device speaks; the default is MetaRoCE. RoCEv2 needs {@link #bind}: its checksum
+         * covers the address.
+         */
+        public Builder transport(Transport value) {
+            transport = value;
+            return this;
+        }
 
         /**
          * Addresses or names to bind, without port. Exactly one address of this machine makes the
@@ -190,7 +219,19 @@ public final class DeviceOptions {
             return this;
         }
 
-        /** UDP port, 0..65535; 0 takes any free one. The default is 50791. */
+        /**
+         * Changes to what a device of RoCEv2 is like, beside its limits: time-outs, retries,
+         * window. Its addresses and ports follow from the sockets.
+         */
+        public Builder roce(UnaryOperator<RoceSettings.Builder> changes) {
+            roce = changes;
+            return this;
+        }
+
+        /**
+         * UDP port, 0..65535; 0 takes any free one. The default is {@link Transport#defaultPort};
+         * RoCEv2 has no other.
+         */
         public Builder port(int value) {
             port = (int) range("port", value, 0, 65_535);
             return this;
@@ -319,6 +360,12 @@ public final class DeviceOptions {
         }
 
         public DeviceOptions build() {
+            if (transport == Transport.ROCE_V2
+                    && port != PORT_OF_TRANSPORT
+                    && port != transport.defaultPort()) {
+                throw new IllegalArgumentException(
+                        "DeviceOptions: port " + port + ": RoCEv2 packets go to port 4791 only");
+            }
             return new DeviceOptions(this);
         }
 

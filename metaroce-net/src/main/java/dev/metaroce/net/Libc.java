@@ -20,6 +20,7 @@ interface Libc {
     int ENOPROTOOPT = 92;
     int EOPNOTSUPP = 95;
     int EAFNOSUPPORT = 97;
+    int EADDRINUSE = 98;
     int ENOBUFS = 105;
 
     int SOL_IP = 0;
@@ -36,6 +37,7 @@ interface Libc {
     int IPV6_V6ONLY = 26;
     int IPV6_RECVTCLASS = 66;
     int IPV6_TCLASS = 67;
+    int UDP_NO_CHECK6_RX = 102;
     int UDP_SEGMENT = 103;
     int UDP_GRO = 104;
 

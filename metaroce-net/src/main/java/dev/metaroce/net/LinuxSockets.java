@@ -52,12 +52,18 @@ final class LinuxSockets {
             addresses.add(new InetSocketAddress(from.planes.get(plane), ports[plane * stride]));
         }
         localAddresses = List.copyOf(addresses);
-        gso = options.gso() && from.all(from::acceptsSegments, "UDP_SEGMENT");
+        gso =
+                options.gso()
+                        && options.transport().allowsSegmentation(ipv6)
+                        && from.all(from::acceptsSegments, "UDP_SEGMENT");
         gro = options.gro() && from.all(from::mergesDatagrams, "UDP_GRO");
         ecn = options.ecn() && from.all(from::showsMarks, "IP_RECVTOS");
         if (!from.all(from::forbidsFragments, "")) {
             from.warnings.add(
                     "this system cannot forbid IP fragments: a loss costs more than one packet");
+        }
+        if (options.transport() == Transport.ROCE_V2 && ipv6) {
+            from.all(from::takesNoChecksum, "UDP_NO_CHECK6_RX");
         }
         for (int fd : fds) {
             from.trafficClass(fd);
@@ -108,10 +114,14 @@ final class LinuxSockets {
             int[] ports = new int[planes.size() * stride];
             for (int i = 0; i < ports.length; i++) {
                 int fd = newSocket(i);
-                int own = i / stride * stride;
-                // All planes have the same port, so that a peer needs to know but one.
-                int port = i != own ? 0 : i == 0 ? options.udpPort() : ports[0];
-                ports[i] = bindSocket(fd, planes.get(i / stride), port);
+                InetAddress address = planes.get(i / stride);
+                if (i % stride != 0) {
+                    ports[i] = bindPathSocket(fd, address, i < stride ? 0 : ports[i % stride]);
+                } else {
+                    // All planes have the same port, so that a peer needs to know but one.
+                    int port = i == 0 ? options.udpPort() : ports[0];
+                    ports[i] = expectPort(bindSocket(fd, address, port), address, port);
+                }
             }
             wakeFd = libc.eventfd();
             if (wakeFd < 0) {
@@ -136,6 +146,25 @@ final class LinuxSockets {
             return fd;
         }
 
+        private int bindPathSocket(int fd, InetAddress address, int first) {
+            int port = options.transport().pathPort(first);
+            int result = bindSocket(fd, address, port);
+            for (int i = 1; i < Transport.PATH_PORT_TRIES && result == -Libc.EADDRINUSE; i++) {
+                port = options.transport().pathPort(first);
+                result = bindSocket(fd, address, port);
+            }
+            return expectPort(result, address, port);
+        }
+
+        /** The port that a socket was bound to. */
+        private int expectPort(int result, InetAddress address, int port) {
+            if (result < 0) {
+                throw failed(address, port, result);
+            }
+            return result;
+        }
+
+        /** The port, or the negative error number. */
         private int bindSocket(int fd, InetAddress address, int port) {
             if (ipv6) {
                 libc.setsockopt(fd, Libc.SOL_IPV6, Libc.IPV6_V6ONLY, 0);
@@ -146,10 +175,7 @@ final class LinuxSockets {
             if (result >= 0) {
                 result = libc.getsockname(fd, name.nameAddress(0), name.nameBytesAddress(0));
             }
-            if (result < 0) {
-                throw failed(address, port, result);
-            }
-            return name.port(0);
+            return result < 0 ? result : name.port(0);
         }
 
         /** Closes what was opened: the next look at the system needs a file itself. */
@@ -183,6 +209,11 @@ final class LinuxSockets {
 
         private boolean mergesDatagrams(int fd) {
             return libc.setsockopt(fd, Libc.SOL_UDP, Libc.UDP_GRO, 1) >= 0;
+        }
+
+        /** RFC 6935: tunnels over IPv6 may leave the UDP checksum out, and peers do. */
+        private boolean takesNoChecksum(int fd) {
+            return libc.setsockopt(fd, Libc.SOL_UDP, Libc.UDP_NO_CHECK6_RX, 1) >= 0;
         }
 
         private boolean showsMarks(int fd) {

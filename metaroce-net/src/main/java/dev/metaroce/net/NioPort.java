@@ -10,6 +10,8 @@ import jdk.net.ExtendedSocketOptions;
 import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
+import java.net.BindException;
+import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.StandardSocketOptions;
@@ -88,6 +90,10 @@ final class NioPort implements Port {
     private static final class Opened {
         final List<DatagramChannel> channels = new ArrayList<>();
 
+        int portOf(int index) {
+            return channels.get(index).socket().getLocalPort();
+        }
+
         void closeAll() {
             for (DatagramChannel channel : channels) {
                 closeQuietly(channel);
@@ -98,6 +104,12 @@ final class NioPort implements Port {
     private NioPort(Opened opened, Selector selector, PortOptions options, List<String> warnings)
             throws IOException {
         this.warnings = new ArrayList<>(warnings);
+        if (options.transport() == Transport.ROCE_V2
+                && options.planes().getFirst() instanceof Inet6Address) {
+            this.warnings.add(
+                    "java.nio sockets drop what comes over IPv6 without a UDP checksum, as most of"
+                            + " RoCEv2 does; use IPv4 or Linux sockets");
+        }
         slot = PacketMemory.allocate(SLOT_BYTES, options.checksums());
         slotView = slot.bytes().duplicate();
         int bufferBytes = options.bufferBytes();
@@ -156,10 +168,15 @@ final class NioPort implements Port {
                     bind = new InetSocketAddress(plane, route == 0 ? port : 0);
                     DatagramChannel channel = DatagramChannel.open();
                     opened.channels.add(channel);
-                    channel.bind(bind);
+                    if (route == 0) {
+                        channel.bind(bind);
+                    } else {
+                        int first = plane == planes.getFirst() ? 0 : opened.portOf(route);
+                        bindPath(channel, plane, options.transport(), first);
+                    }
                 }
                 // All planes have the same port, so that a peer needs to know but one.
-                port = opened.channels.getFirst().socket().getLocalPort();
+                port = opened.portOf(0);
             }
             return new NioPort(opened, selector, options, warnings);
         } catch (IOException | UnsupportedAddressTypeException e) {
@@ -174,6 +191,20 @@ final class NioPort implements Port {
                             reason),
                     e);
         }
+    }
+
+    private static void bindPath(
+            DatagramChannel channel, InetAddress plane, Transport transport, int first)
+            throws IOException {
+        for (int i = 1; i < Transport.PATH_PORT_TRIES; i++) {
+            try {
+                channel.bind(new InetSocketAddress(plane, transport.pathPort(first)));
+                return;
+            } catch (BindException e) {
+                // Another socket has that port, unless the last try below fails too.
+            }
+        }
+        channel.bind(new InetSocketAddress(plane, transport.pathPort(first)));
     }
 
     /** True when the system now refuses to cut datagrams of this socket. */

@@ -6,6 +6,7 @@ import java.util.List;
 /**
  * How to open the sockets of a device.
  *
+ * @param transport for which protocol
  * @param planes the addresses to bind, all of one family, each with sockets of its own; empty for
  *     one set of sockets on all addresses, IPv4 and IPv6
  * @param udpPort of the device's own socket of each plane, 0..65535; 0 takes any free one
@@ -20,6 +21,7 @@ import java.util.List;
  *     measurements of its cost, between two ends that both do so
  */
 record PortOptions(
+        Transport transport,
         List<InetAddress> planes,
         int udpPort,
         int routes,

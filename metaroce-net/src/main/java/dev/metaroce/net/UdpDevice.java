@@ -1,6 +1,8 @@
 package dev.metaroce.net;
 
 import dev.metaroce.engine.Engine;
+import dev.metaroce.rocev2.RoceProtocol;
+import dev.metaroce.rocev2.RoceSettings;
 import dev.metaroce.transport.DeviceLimits;
 import dev.metaroce.transport.EndpointIdentity;
 import dev.metaroce.util.Rng;
@@ -14,6 +16,7 @@ import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.IntSupplier;
+import java.util.stream.IntStream;
 
 /**
  * An RDMA device on real UDP sockets: opens port, engine and driver, and keeps them together.
@@ -61,7 +64,7 @@ public final class UdpDevice implements AutoCloseable {
         Port port = Port.open(portOptions(options));
         try {
             DeviceLimits limits = fitLimits(options, port, warnings);
-            Engine engine = newEngine(options, limits, toldAddresses(port));
+            Engine engine = newEngine(options, limits, port);
             UdpDriver driver = new UdpDriver(engine, port, options);
             RdmaDevice rdma = new RdmaDevice(engine, driver);
             driver.start();
@@ -93,6 +96,12 @@ public final class UdpDevice implements AutoCloseable {
                     "cannot bind %d addresses: a device has at most %d"
                             .formatted(planes.size(), AddressList.MAX));
         }
+        if (options.transport() == Transport.ROCE_V2
+                && (planes.isEmpty() || planes.stream().anyMatch(InetAddress::isAnyLocalAddress))) {
+            throw new NetSetupException(
+                    "RoCEv2 cannot be bound to all addresses, since its checksum covers the"
+                            + " address: give one of this machine's own");
+        }
         boolean mixed = planes.stream().map(Object::getClass).distinct().count() > 1;
         if (mixed || planes.stream().distinct().count() < planes.size()) {
             throw new NetSetupException(
@@ -101,6 +110,7 @@ public final class UdpDevice implements AutoCloseable {
                             + ": give different addresses, all IPv4 or all IPv6");
         }
         return new PortOptions(
+                options.transport(),
                 planes,
                 options.port(),
                 options.limits().routes(),
@@ -153,10 +163,7 @@ public final class UdpDevice implements AutoCloseable {
         return planes.size() == 1 || hasZone ? List.of() : planes;
     }
 
-    private static Engine newEngine(
-            DeviceOptions options, DeviceLimits limits, List<NetAddress> addresses) {
-        //= MR-1.2-4
-        int incarnation = (int) (System.currentTimeMillis() / INCARNATION_UNIT_MS);
+    private static Engine newEngine(DeviceOptions options, DeviceLimits limits, Port port) {
         Rng rng;
         IntSupplier keys;
         if (options.isSeeded()) {
@@ -168,13 +175,37 @@ public final class UdpDevice implements AutoCloseable {
             //= MR-6-1
             keys = secure::nextInt;
         }
+        return switch (options.transport()) {
+            case METAROCE ->
+                    new Engine(limits, identity(options, rng, port), rng, keys, options.events());
+            case ROCE_V2 -> {
+                RoceSettings settings = roceSettings(options, port);
+                yield new Engine(new RoceProtocol(limits, settings, keys, options.events()), keys);
+            }
+        };
+    }
+
+    /** All planes have the same ports. */
+    private static RoceSettings roceSettings(DeviceOptions options, Port port) {
+        List<NetAddress> addresses =
+                port.localAddresses().stream().map(Addresses::toNetAddress).toList();
+        List<Integer> ports =
+                IntStream.rangeClosed(0, options.limits().routes())
+                        .mapToObj(route -> port.routePort(0, route))
+                        .toList();
+        RoceSettings.Builder settings = RoceSettings.at(addresses.getFirst()).toBuilder();
+        return options.roce().apply(settings).addresses(addresses).sourcePorts(ports).build();
+    }
+
+    private static EndpointIdentity identity(DeviceOptions options, Rng rng, Port port) {
+        //= MR-1.2-4
+        int incarnation = (int) (System.currentTimeMillis() / INCARNATION_UNIT_MS);
         //= MR-1.2-3
         long endpointId =
                 options.isSeeded()
                         ? rng.fork("endpoint").nextLong()
                         : new SecureRandom().nextLong();
-        EndpointIdentity identity = new EndpointIdentity(endpointId, incarnation, addresses);
-        return new Engine(limits, identity, rng, keys, options.events());
+        return new EndpointIdentity(endpointId, incarnation, toldAddresses(port));
     }
 
     /** The device as applications use it. */

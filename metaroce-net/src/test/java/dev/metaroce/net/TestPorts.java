@@ -10,6 +10,7 @@ final class TestPorts {
 
     static PortOptions options(InetSocketAddress bind, int routes, int bufferBytes) {
         return new PortOptions(
+                Transport.METAROCE,
                 List.of(bind.getAddress()),
                 bind.getPort(),
                 routes,
@@ -24,17 +25,38 @@ final class TestPorts {
 
     static PortOptions wildcard(int routes, int bufferBytes) {
         return new PortOptions(
-                List.of(), 0, routes, bufferBytes, SocketKind.AUTO, true, true, true, 0, true);
+                Transport.METAROCE,
+                List.of(),
+                0,
+                routes,
+                bufferBytes,
+                SocketKind.AUTO,
+                true,
+                true,
+                true,
+                0,
+                true);
     }
 
     static PortOptions planes(List<InetAddress> planes, int routes, int bufferBytes) {
         return new PortOptions(
-                planes, 0, routes, bufferBytes, SocketKind.AUTO, true, true, true, 0, true);
+                Transport.METAROCE,
+                planes,
+                0,
+                routes,
+                bufferBytes,
+                SocketKind.AUTO,
+                true,
+                true,
+                true,
+                0,
+                true);
     }
 
     /** The same without any offload and without congestion marks. */
     static PortOptions plain(PortOptions o) {
         return new PortOptions(
+                o.transport(),
                 o.planes(),
                 o.udpPort(),
                 o.routes(),
@@ -45,5 +67,21 @@ final class TestPorts {
                 false,
                 o.dscp(),
                 o.checksums());
+    }
+
+    /** One plane of RoCEv2 on any free port. */
+    static PortOptions roce(InetAddress plane, int routes) {
+        return new PortOptions(
+                Transport.ROCE_V2,
+                List.of(plane),
+                0,
+                routes,
+                1 << 20,
+                SocketKind.AUTO,
+                true,
+                true,
+                true,
+                0,
+                true);
     }
 }

@@ -73,7 +73,7 @@ public final class Icrc implements Sealer {
      * @param to address and UDP destination port
      */
     public void flow(NetAddress from, NetAddress to) {
-        if (from == source && to == destination) {
+        if (from.equals(source) && to.equals(destination)) {
             return;
         }
         Invariant.check(from.isIpv4() == to.isIpv4(), "a flow of IPv4 and IPv6");

@@ -17,7 +17,7 @@ public final class PathMtu {
 
     /** Bytes of a code 1..5, and 0 for every other. */
     public static int bytes(int code) {
-        return code >= 1 && code <= 5 ? MIN_BYTES / 2 << code : 0;
+        return code >= 1 && code <= 5 ? (MIN_BYTES / 2) << code : 0;
     }
 
     /** Code of a valid MTU. */

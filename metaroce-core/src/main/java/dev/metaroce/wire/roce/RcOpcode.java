@@ -158,7 +158,7 @@ public enum RcOpcode {
 
     /** True when the message takes a posted receive with this packet as its last. */
     public boolean endsReceive() {
-        return isLast() && (isSend() || isWrite() && hasImmediate());
+        return isLast() && (isSend() || (isWrite() && hasImmediate()));
     }
 
     /** True when a payload may follow the headers. */

@@ -21,7 +21,7 @@ final class BandwidthFlow {
     private static final int COMPLETIONS = 64;
     private static final int PAIR_BITS = 8;
 
-    private final Peer peer;
+    private final PerfEnd peer;
     private final MemoryRegion source;
     private final boolean send;
     private final long messageBytes;
@@ -33,7 +33,7 @@ final class BandwidthFlow {
     /** Per queue pair: where to write, and how many messages there are to be. */
     private final long[] target;
 
-    private final int rkey;
+    private final int[] rkey;
     private final long[] goal;
     private final long[] posted;
     private final long[] completed;
@@ -50,7 +50,11 @@ final class BandwidthFlow {
      * @param meter is told of posts and completions; flows of one thread may share it
      */
     BandwidthFlow(
-            Peer peer, long messageBytes, long iterations, long durationNs, BandwidthMeter meter) {
+            PerfEnd peer,
+            long messageBytes,
+            long iterations,
+            long durationNs,
+            BandwidthMeter meter) {
         this.peer = peer;
         this.messageBytes = messageBytes;
         this.durationNs = durationNs;
@@ -62,6 +66,7 @@ final class BandwidthFlow {
         timed = durationNs > 0;
         int qps = parameters.qps();
         target = new long[qps];
+        rkey = new int[qps];
         goal = new long[qps];
         posted = new long[qps];
         completed = new long[qps];
@@ -70,10 +75,9 @@ final class BandwidthFlow {
         Arrays.fill(goal, timed ? Long.MAX_VALUE : iterations);
         Arrays.setAll(completions, i -> new WorkCompletion());
         for (int q = 0; q < qps && !send; q++) {
-            long slot = q % parameters.slots();
-            target[q] = peer.remote().address() + slot * parameters.maxMessageBytes();
+            target[q] = peer.targetOf(q);
+            rkey[q] = peer.rkeyOf(q);
         }
-        rkey = send ? 0 : peer.remote().rkey();
     }
 
     /** Takes completions and posts what there is room for; true when there was anything to do. */
@@ -137,7 +141,8 @@ final class BandwidthFlow {
         PostResult result =
                 send
                         ? pair.postSend(id, source, 0, messageBytes, signalled)
-                        : pair.postWrite(id, source, 0, messageBytes, target[q], rkey, signalled);
+                        : pair.postWrite(
+                                id, source, 0, messageBytes, target[q], rkey[q], signalled);
         if (result != PostResult.OK) {
             throw new IllegalStateException("send queue full below its depth");
         }

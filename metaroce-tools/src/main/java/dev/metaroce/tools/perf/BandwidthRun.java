@@ -16,7 +16,7 @@ final class BandwidthRun {
     /** Longer silence than any give-up time of the transport: then something is badly wrong. */
     private static final long STALL_NS = TimeUnit.SECONDS.toNanos(60);
 
-    private final Peer[] peers;
+    private final PerfEnd[] peers;
     private final BandwidthFlow[] flows;
     private final BandwidthMeter meter;
     private final @Nullable Landing landing;
@@ -30,13 +30,13 @@ final class BandwidthRun {
      * @param idle for turns without work
      */
     BandwidthRun(
-            List<Peer> peers,
+            List<? extends PerfEnd> peers,
             PerfMessage.Row row,
             @Nullable Landing landing,
             @Nullable IntervalMeter intervals,
             Idle idle) {
         this.idle = idle;
-        this.peers = peers.toArray(Peer[]::new);
+        this.peers = peers.toArray(PerfEnd[]::new);
         this.landing = landing;
         this.intervals = intervals;
         boolean timed = row.durationNs() > 0;

@@ -10,13 +10,13 @@ import java.util.Arrays;
 /**
  * The receiving half of a bandwidth test at one end of a connection: the memory that messages land
  * in, the receives of a SEND test, and the comparison with the test data afterwards. No method
- * blocks; the owner of the {@link Peer} calls.
+ * blocks; the owner of the {@link PerfEnd} calls.
  */
 final class Landing {
     private static final long CHECK_BYTES = 1 << 20;
     private static final int COMPLETIONS = 64;
 
-    private final Peer peer;
+    private final PerfEnd peer;
     private final PerfParameters parameters;
     private final WorkCompletion[] completions = new WorkCompletion[COMPLETIONS];
     private long received;
@@ -24,7 +24,7 @@ final class Landing {
     /**
      * Allocates the memory and, for SEND, posts the receives, which stay posted from row to row.
      */
-    Landing(Peer peer) {
+    Landing(PerfEnd peer) {
         this.peer = peer;
         parameters = peer.parameters;
         Arrays.setAll(completions, i -> new WorkCompletion());

@@ -1,0 +1,145 @@
+package dev.metaroce.tools.perf;
+
+import dev.metaroce.memory.Access;
+import dev.metaroce.memory.MemoryRegion;
+import dev.metaroce.ring.WorkCompletion;
+import dev.metaroce.tools.cli.ToolException;
+import dev.metaroce.tools.link.LinkFailure;
+import dev.metaroce.transport.ConnectionState;
+import dev.metaroce.verbs.CompletionQueue;
+import dev.metaroce.verbs.Connection;
+import dev.metaroce.verbs.ProtectionDomain;
+import dev.metaroce.verbs.QueuePair;
+import dev.metaroce.verbs.RdmaDevice;
+
+import org.jspecify.annotations.Nullable;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+
+/**
+ * One end of one connection of a perf run: its queue pairs and its memory. How it comes to know the
+ * other end's memory is up to its kind. Used by one thread, except that a server may make it on the
+ * engine's thread.
+ */
+abstract class PerfEnd implements AutoCloseable {
+    final RdmaDevice device;
+    final Connection connection;
+    final PerfParameters parameters;
+    final QueuePair[] pairs;
+    final CompletionQueue sends;
+    final CompletionQueue receives;
+    private final ProtectionDomain domain;
+    private final Arena arena = Arena.ofAuto();
+    private @Nullable MemoryRegion source;
+    private @Nullable MemoryRegion landing;
+
+    PerfEnd(
+            RdmaDevice device,
+            Connection connection,
+            ProtectionDomain domain,
+            PerfParameters parameters) {
+        this.device = device;
+        this.connection = connection;
+        this.domain = domain;
+        this.parameters = parameters;
+        // The last place of a send queue is kept for a request with a completion.
+        int sendDepth = sendDepth(parameters) + 1;
+        int receiveDepth = parameters.receiveDepth();
+        sends = device.createCompletionQueue(parameters.qps() * sendDepth);
+        receives = device.createCompletionQueue(parameters.qps() * receiveDepth);
+        pairs = new QueuePair[parameters.qps()];
+        for (int i = 0; i < pairs.length; i++) {
+            pairs[i] = connection.createQueuePair(domain, sends, receives, sendDepth, receiveDepth);
+        }
+    }
+
+    /** Latency tests rotate through a few send buffers, so that none is touched while in flight. */
+    static int sendDepth(PerfParameters parameters) {
+        return parameters.test().isLatency() ? PingPong.SLOTS : parameters.posting().depth();
+    }
+
+    /** Where the messages of a queue pair go in the other end's memory. */
+    abstract long targetOf(int pair);
+
+    /** The key of that memory. */
+    abstract int rkeyOf(int pair);
+
+    boolean isOpen() {
+        return connection.state() == ConnectionState.OPEN;
+    }
+
+    boolean hasEnded() {
+        ConnectionState state = connection.state();
+        return state == ConnectionState.CLOSED || state == ConnectionState.FAILED;
+    }
+
+    /** Zeroed memory for this end. */
+    MemorySegment allocate(long bytes) {
+        try {
+            return arena.allocate(bytes, 64);
+        } catch (OutOfMemoryError e) {
+            throw ToolException.environment(
+                    "no memory for %,d bytes of message buffers (%s): use a smaller -s or -q"
+                            .formatted(bytes, e.getMessage()));
+        }
+    }
+
+    /** Registers the memory that messages are sent from; several peers may share it. */
+    void source(MemorySegment segment) {
+        source = domain.register(segment, Access.LOCAL_WRITE);
+    }
+
+    /** The test data of the longest message as the source, if there is none yet. */
+    void fillSource() {
+        if (source == null) {
+            long bytes = parameters.maxMessageBytes();
+            MemorySegment segment = allocate(bytes);
+            Pattern.fill(segment, 0, bytes, parameters.seed());
+            source(segment);
+        }
+    }
+
+    /** Registers the memory that the other end's messages land in. */
+    void landing(MemorySegment segment) {
+        landing = domain.register(segment, Access.ALL);
+    }
+
+    boolean hasMemory() {
+        return source != null || landing != null;
+    }
+
+    MemoryRegion source() {
+        if (source == null) {
+            throw new IllegalStateException("this end sends nothing");
+        }
+        return source;
+    }
+
+    boolean hasLanding() {
+        return landing != null;
+    }
+
+    MemoryRegion landing() {
+        if (landing == null) {
+            throw new IllegalStateException("nothing lands at this end");
+        }
+        return landing;
+    }
+
+    /** Ends the run with the connection's own words about what went wrong. */
+    ToolException failure(String what, WorkCompletion completion) {
+        return LinkFailure.of(connection, what, completion);
+    }
+
+    /** Takes the memory back from the device. */
+    @Override
+    public void close() {
+        if (source != null) {
+            source.close();
+        }
+        if (landing != null) {
+            landing.close();
+        }
+    }
+}
