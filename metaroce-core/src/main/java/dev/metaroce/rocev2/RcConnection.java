@@ -229,10 +229,10 @@ public final class RcConnection implements ProtocolConnection {
         notices.raise(AsyncEventType.ESTABLISHED, this, "");
     }
 
-    /** True when no posted work waits to be finished. */
+    /** True when no posted work waits to be finished, and no answer to be sent. */
     boolean isFinished() {
         for (RcQueuePair qp : qps()) {
-            if (!qp.sending.isFinished()) {
+            if (!qp.sending.isFinished() || qp.receiving.owes()) {
                 return false;
             }
         }

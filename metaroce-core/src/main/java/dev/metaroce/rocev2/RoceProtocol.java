@@ -327,6 +327,7 @@ public final class RoceProtocol implements Protocol {
         if (r.owes() && isOut(sent, batch)) {
             device.answering.add(r);
         }
+        disconnectIfFinished(nowNs, r.qp.connection);
         return sent;
     }
 

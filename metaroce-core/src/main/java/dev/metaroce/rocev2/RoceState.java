@@ -67,6 +67,9 @@ final class RoceState {
     /** Packets after which one asks for an acknowledgement; no window is full without one. */
     final int packetsPerAck;
 
+    /** Most responses that one READ request asks for. */
+    final int partPackets;
+
     /** The largest path MTU that this device can use. */
     final int mtu;
 
@@ -88,6 +91,7 @@ final class RoceState {
         exchanges = new Exchanges(settings.maxQps(), keySource.getAsInt());
         ackTimeoutNs = AckTimeout.ns(settings.ackTimeout());
         packetsPerAck = Math.min(settings.packetsPerAck(), settings.windowPackets());
+        partPackets = Math.max(1, settings.windowPackets() / 2);
         mtu = PathMtu.atMost(limits.payloadMtu());
         int planes = settings.addresses().size();
         int routes = settings.sourcePorts().size();

@@ -1,6 +1,7 @@
 package dev.metaroce.testing;
 
 import dev.metaroce.transport.DeviceLimits;
+import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.PacketMemory;
 import dev.metaroce.wire.roce.Aeth;
 import dev.metaroce.wire.roce.Bth;
@@ -64,14 +65,25 @@ public final class RocePackets {
 
     /** The bytes of a packet after a change of its headers. */
     public static byte[] changed(Lab.Packet packet, Change change) {
+        return changed(packet, packet.source, packet.destination, change);
+    }
+
+    /** As {@link #changed(Lab.Packet, Change)}, of another source. */
+    public static byte[] changed(
+            Lab.Packet packet, NetAddress source, NetAddress destination, Change change) {
         PacketMemory m = memory(packet.bytes);
         change.apply(m);
         Icrc icrc = new Icrc();
-        icrc.flow(packet.source, packet.destination);
+        icrc.flow(source, destination);
         icrc.seal(m, 0, packet.bytes.length - Icrc.BYTES, 0);
         byte[] bytes = new byte[packet.bytes.length];
         m.bytes().get(0, bytes);
         return bytes;
+    }
+
+    /** Another operation, with further headers out of what was payload. */
+    public static byte[] as(Lab.Packet packet, RcOpcode opcode) {
+        return changed(packet, m -> m.put8(0, opcode.code()));
     }
 
     /** Another PSN, with all else as it is. */

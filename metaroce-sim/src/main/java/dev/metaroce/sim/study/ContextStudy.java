@@ -19,9 +19,7 @@ import java.util.function.BooleanSupplier;
 public final class ContextStudy {
     private static final int MESSAGE_BYTES = 64;
 
-    /** Messages per queue pair before and while misses are counted. */
-    private static final int WARM_UP = 3;
-
+    /** Messages per queue pair while misses are counted; one of each comes before. */
     private static final int COUNTED = 10;
 
     /** Part of what the NIC could take if it always missed. */
@@ -82,10 +80,10 @@ public final class ContextStudy {
         double gapPs = (setup.nic().rxPacketPs() + setup.nic().missPs()) / LOAD;
         double atPs = 0;
         long countPs = 0;
-        for (int i = 0; i < n * (WARM_UP + COUNTED); i++) {
+        for (int i = 0; i < n * (1 + COUNTED); i++) {
             atPs -= gapPs * Math.log(1 - rng.nextDouble());
-            countPs = i == n * WARM_UP ? (long) atPs : countPs;
-            flows.add(1 + rng.nextInt(n), 0, (long) atPs, MESSAGE_BYTES);
+            countPs = i == n ? (long) atPs : countPs;
+            flows.add(1 + (i < n ? i : rng.nextInt(n)), 0, (long) atPs, MESSAGE_BYTES);
         }
         simulation.add(flows.build());
         simulation.pauseAt(countPs);

@@ -10,6 +10,7 @@ import dev.metaroce.sim.run.Simulation;
 import dev.metaroce.sim.run.Summary;
 import dev.metaroce.sim.topology.Topologies;
 import dev.metaroce.sim.topology.TopologySpec;
+import dev.metaroce.verbs.QueuePair;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -20,8 +21,17 @@ import java.util.function.BooleanSupplier;
  * to bring both to half of the line.
  */
 public final class DcqcnStudy {
-    private static final int FLOWS = 2;
-    private static final long ENDLESS = 1L << 34;
+    private static final int SENDERS = 2;
+
+    /** Samples that are judged together, and how near to the fair share they are to be. */
+    private static final int WINDOW = 10;
+
+    private static final double NEAR = 0.1;
+
+    private static final double BUFFER_BYTES_PER_100G = 12 << 20;
+
+    /** Of the largest size, one after the other: more than is sent. */
+    private static final int MESSAGES = 8;
 
     /**
      * What is measured.
@@ -39,7 +49,13 @@ public final class DcqcnStudy {
             long delayPs,
             boolean lossless,
             long samplePs,
-            int samples) {}
+            int samples) {
+        /** A buffer so large that marks come long before pauses. */
+        private FabricConfig fabric() {
+            long buffer = (long) (BUFFER_BYTES_PER_100G * (rateBitsPerSecond / 100e9));
+            return FabricConfig.roce(lossless).toBuilder().switchBufferBytes(buffer).build();
+        }
+    }
 
     /** Payload acknowledged by each of both since the sample before, and the queue they meet in. */
     public record Sample(double ms, double firstGbps, double secondGbps, long queueBytes) {}
@@ -47,8 +63,8 @@ public final class DcqcnStudy {
     /**
      * What came of it.
      *
-     * @param settledMs from when on both were within 10 % of their mean share, over ten samples
-     *     each; NaN: not to the end
+     * @param reachedMs end of the first ten samples over which both had their fair share within 10
+     *     %; NaN: there are none
      * @param firstShare payload of the first in the second half of the time, of what half of the
      *     line carries
      * @param secondShare that of the second
@@ -56,7 +72,7 @@ public final class DcqcnStudy {
     public record Outcome(
             Setup setup,
             List<Sample> samples,
-            double settledMs,
+            double reachedMs,
             double firstShare,
             double secondShare,
             long cnps,
@@ -74,7 +90,7 @@ public final class DcqcnStudy {
                         new SimConfig(
                                         setup.seed(),
                                         SimConfig.limits(0),
-                                        FabricConfig.roce(setup.lossless()),
+                                        setup.fabric(),
                                         NicModel.NONE,
                                         Connections.WARM)
                                 .with(
@@ -83,12 +99,14 @@ public final class DcqcnStudy {
                                                 .build()),
                         Topologies.build(
                                 TopologySpec.builder(TopologySpec.Kind.STAR)
-                                        .hosts(FLOWS + 1)
+                                        .hosts(SENDERS + 1)
                                         .hostRate(setup.rateBitsPerSecond())
                                         .delayPs(setup.delayPs())
                                         .build()));
-        for (int sender = 0; sender < FLOWS; sender++) {
-            simulation.addFlow(sender, FLOWS, ENDLESS, sender * setup.samplePs());
+        for (int i = 0; i < SENDERS * MESSAGES; i++) {
+            int sender = i % SENDERS;
+            long atPs = sender * setup.samplePs();
+            simulation.addFlow(sender, SENDERS, QueuePair.MAX_MESSAGE_BYTES, atPs);
         }
     }
 
@@ -103,17 +121,16 @@ public final class DcqcnStudy {
 
     private Outcome measure(BooleanSupplier mayGoOn) {
         List<Sample> samples = new ArrayList<>();
-        long[] missing = {ENDLESS, ENDLESS};
+        long[] acknowledged = new long[SENDERS];
         while (samples.size() < setup.samples() && mayGoOn.getAsBoolean()) {
             long atPs = (samples.size() + 1) * setup.samplePs();
             simulation.pauseAt(atPs);
             while (simulation.advance(1 << 16) == Simulation.Stop.EVENTS_DONE) {}
-            double[] gbps = new double[FLOWS];
-            for (int sender = 0; sender < FLOWS; sender++) {
-                boolean begun = simulation.flows().startPs(sender) < simulation.nowPs();
-                long now = begun ? simulation.missingBytes(sender) : ENDLESS;
-                gbps[sender] = Summary.gbps(missing[sender] - now, setup.samplePs());
-                missing[sender] = now;
+            double[] gbps = new double[SENDERS];
+            for (int sender = 0; sender < SENDERS; sender++) {
+                long now = acknowledged(sender);
+                gbps[sender] = Summary.gbps(now - acknowledged[sender], setup.samplePs());
+                acknowledged[sender] = now;
             }
             long queue = simulation.fabric().port(receiverPort()).queueBytes();
             samples.add(new Sample(atPs / 1e9, gbps[0], gbps[1], queue));
@@ -121,9 +138,18 @@ public final class DcqcnStudy {
         return outcome(List.copyOf(samples));
     }
 
+    private long acknowledged(int sender) {
+        long sum = 0;
+        for (int flow = sender; flow < simulation.flows().count(); flow += SENDERS) {
+            boolean begun = simulation.flows().startPs(flow) < simulation.nowPs();
+            sum += begun ? simulation.flows().bytes(flow) - simulation.missingBytes(flow) : 0;
+        }
+        return sum;
+    }
+
     private Outcome outcome(List<Sample> samples) {
         List<Sample> half = samples.subList(samples.size() / 2, samples.size());
-        double fair = setup.rateBitsPerSecond() / 1e9 / FLOWS * 4096 / (4096 + 16 + 66);
+        double fair = setup.rateBitsPerSecond() / 1e9 / SENDERS * 4096 / (4096 + 16 + 66);
         long pauses = 0;
         long dropped = 0;
         for (int id = 0; id < simulation.fabric().ports(); id++) {
@@ -133,34 +159,28 @@ public final class DcqcnStudy {
         return new Outcome(
                 setup,
                 samples,
-                settledMs(samples, fair),
+                reachedMs(samples, fair),
                 mean(half, 0) / fair,
                 mean(half, 1) / fair,
-                simulation.engine(FLOWS).counters().get(CounterId.CNPS_SENT),
+                simulation.engine(SENDERS).counters().get(CounterId.CNPS_SENT),
                 pauses,
                 dropped,
                 simulation.fabric().port(receiverPort()).queueBytesMax());
     }
 
-    private double settledMs(List<Sample> samples, double fair) {
-        double since = Double.NaN;
-        for (int at = WINDOW; at <= samples.size(); at += WINDOW) {
+    private static double reachedMs(List<Sample> samples, double fair) {
+        for (int at = WINDOW; at <= samples.size(); at++) {
             List<Sample> window = samples.subList(at - WINDOW, at);
             boolean near = true;
-            for (int sender = 0; sender < FLOWS; sender++) {
+            for (int sender = 0; sender < SENDERS; sender++) {
                 near &= Math.abs(mean(window, sender) / fair - 1) <= NEAR;
             }
-            if (!near) {
-                since = Double.NaN;
-            } else if (Double.isNaN(since)) {
-                since = window.getFirst().ms();
+            if (near) {
+                return window.getLast().ms();
             }
         }
-        return since;
+        return Double.NaN;
     }
-
-    private static final int WINDOW = 10;
-    private static final double NEAR = 0.1;
 
     private static double mean(List<Sample> samples, int sender) {
         return samples.stream()
@@ -171,6 +191,6 @@ public final class DcqcnStudy {
 
     /** Of the switch: each link of a host has the port up before the port down. */
     private static int receiverPort() {
-        return 2 * FLOWS + 1;
+        return 2 * SENDERS + 1;
     }
 }

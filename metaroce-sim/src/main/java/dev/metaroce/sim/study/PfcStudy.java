@@ -29,7 +29,7 @@ import java.util.function.BooleanSupplier;
  */
 public final class PfcStudy {
     private static final int SENDERS_OF_A_LEAF = 16;
-    private static final int SPINES = 8;
+    private static final int SPINES = 16;
     private static final int RECEIVER = 0;
     private static final int VICTIM_RECEIVER = 1;
     private static final long ENDLESS = 1L << 31;
@@ -48,8 +48,8 @@ public final class PfcStudy {
         /** Pause frames, which DCQCN is to make rare: what operators run. */
         PFC_DCQCN(true, true),
 
-        /** PFC for the incast; the victim's data are in a lossy class with the same weight. */
-        MIXED(true, false);
+        /** Both, but the victim's data are in a lossy class with the same weight. */
+        MIXED(true, true);
 
         private final boolean lossless;
         private final boolean dcqcn;
