@@ -70,6 +70,9 @@ public final class RcConnection implements ProtocolConnection {
     /** Longest time until it is connected, in nanoseconds; 0 for no limit. */
     long connectNs;
 
+    /** The messages about it; null when there are none. */
+    @Nullable Exchange exchange;
+
     Notices notices;
     private volatile NetAddress peer;
     volatile byte[] peerPrivateData = NO_DATA;
@@ -226,10 +229,10 @@ public final class RcConnection implements ProtocolConnection {
         notices.raise(AsyncEventType.ESTABLISHED, this, "");
     }
 
-    /** True when no posted work waits to be finished. */
+    /** True when no posted work waits to be finished, and no answer to be sent. */
     boolean isFinished() {
         for (RcQueuePair qp : qps()) {
-            if (!qp.sending.isFinished()) {
+            if (!qp.sending.isFinished() || qp.receiving.owes()) {
                 return false;
             }
         }
@@ -263,8 +266,17 @@ public final class RcConnection implements ProtocolConnection {
     /** First the state, then the flush: who polls a flushed request can ask what it means. */
     private void end(ConnectionState last, WcStatus oldest) {
         state(last);
+        drop(exchange);
         for (RcQueuePair qp : qps()) {
+            drop(qp.exchange);
             qp.end(oldest);
+        }
+    }
+
+    /** The connector is to see that messages about it are of no use any more. */
+    private void drop(@Nullable Exchange messages) {
+        if (messages != null) {
+            device.exchanges.dropped.add(messages);
         }
     }
 

@@ -57,6 +57,9 @@ public final class RcQueuePair implements ProtocolQueue, QueueSlot {
     /** The application is done with it. */
     private volatile boolean closing;
 
+    /** The messages about it alone; null when its connection has them, or there are none. */
+    @Nullable Exchange exchange;
+
     // The other end, as soon as it is known
     int remoteQpn;
     int mtu;
@@ -115,6 +118,11 @@ public final class RcQueuePair implements ProtocolQueue, QueueSlot {
     /** Number of the queue pair, 24 bits. */
     public int qpn() {
         return qpn;
+    }
+
+    /** A number of this end's choice, for the first packet of one end. */
+    int firstPsn() {
+        return firstPsn;
     }
 
     @Override
@@ -238,6 +246,19 @@ public final class RcQueuePair implements ProtocolQueue, QueueSlot {
         receiving.start(end.psn());
         state = QpState.RTR;
         device.qps.put(this);
+        return true;
+    }
+
+    /**
+     * {@link #toReadyToReceive(RoceConnect)}, when the other end said what this one starts with.
+     *
+     * @param psn number of the first packet that this end sends, instead of its own choice
+     */
+    boolean toReadyToReceive(RoceConnect end, int psn) {
+        if (!toReadyToReceive(end)) {
+            return false;
+        }
+        sending.start(psn);
         return true;
     }
 

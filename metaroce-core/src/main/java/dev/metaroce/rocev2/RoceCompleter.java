@@ -161,7 +161,6 @@ final class RoceCompleter {
         String why =
                 "%s: no answer to PSN 0x%06x, sent %d times, nothing acknowledged for %.1f ms"
                         .formatted(s.qp, s.unaPsn(), s.retries + 1, (nowNs - s.progressNs) / 1e6);
-        s.qp.fail(WcStatus.RETRY_EXCEEDED_ERROR);
         s.qp.connection.fail(nowNs, AsyncEventType.FAILED, why);
     }
 

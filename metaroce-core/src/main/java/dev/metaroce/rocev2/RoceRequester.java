@@ -51,6 +51,9 @@ final class RoceRequester {
         if (sent > 0) {
             armAckTimer(nowNs, s);
         }
+        if (s.asksInVain()) {
+            s.refuse(s.sendSeq(), WcStatus.REMOTE_INVALID_REQUEST_ERROR);
+        }
         return sent;
     }
 

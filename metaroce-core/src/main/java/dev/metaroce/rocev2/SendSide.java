@@ -75,6 +75,11 @@ final class SendSide extends ReadyList.Item<SendSide> {
         this.qp = qp;
         queue = qp.sendQueue();
         firstPsn = new int[queue.slots()];
+        start(psn);
+    }
+
+    /** Nothing was sent yet: the first packet is to have this PSN. */
+    final void start(int psn) {
         unaPsn = psn;
         sendPsn = psn;
         maxPsn = psn;
@@ -111,6 +116,14 @@ final class SendSide extends ReadyList.Item<SendSide> {
         }
         boolean fits = onTheWay + nextPsns() <= qp.device.settings.windowPackets();
         return (fits || onTheWay == 0) && openPulls < qp.reads && !isFencedOff();
+    }
+
+    /** True when the next request is a READ or an atomic, and the other end serves none. */
+    boolean asksInVain() {
+        return qp.state() == QpState.RTS
+                && qp.reads == 0
+                && sendSeq < end()
+                && opcode(sendSeq).isPull();
     }
 
     private boolean isFencedOff() {

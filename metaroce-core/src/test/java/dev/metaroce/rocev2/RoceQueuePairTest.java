@@ -12,6 +12,7 @@ import dev.metaroce.testing.Lab;
 import dev.metaroce.testing.Pair;
 import dev.metaroce.testing.Reader;
 import dev.metaroce.testing.RocePackets;
+import dev.metaroce.verbs.QueuePair;
 import dev.metaroce.verbs.QueuePairOptions;
 import dev.metaroce.verbs.ReceiveRequest;
 import dev.metaroce.verbs.SendRequest;
@@ -195,6 +196,39 @@ class RoceQueuePairTest {
 
         assertThat(open[1]).isEqualTo(2);
         assertThat(pair.server.count(CounterId.NAKS_SENT)).isZero();
+    }
+
+    /** An end of which it is said that it serves none is not asked. */
+    @Test
+    void readsFailWhereNoneAreServed() {
+        Pair pair = Pair.ofRoce(2, RocePackets.mtu(1024), plain -> plain, 0, 1 << 20);
+        QueuePair ours =
+                pair.clientEnd.connection.createQueuePair(
+                        pair.clientEnd.domain,
+                        pair.clientEnd.sendQueue,
+                        pair.clientEnd.receiveQueue,
+                        8,
+                        8);
+        QueuePair theirs =
+                pair.serverEnd.connection.createQueuePair(
+                        pair.serverEnd.domain,
+                        pair.serverEnd.sendQueue,
+                        pair.serverEnd.receiveQueue,
+                        8,
+                        8);
+        pair.clientEnd.pairs.add(ours);
+        RoceConnect end = theirs.localEnd();
+        ours.connect(new RoceConnect(end.address(), end.qpn(), end.psn(), end.mtu(), 0));
+        theirs.connect(ours.localEnd());
+        Reader reader = new Reader(pair, 64);
+        pair.write(0, 1, 0, 100);
+        reader.read(0, 2, 0, 64);
+        pair.lab.advance(SECOND);
+        pair.clientEnd.poll();
+
+        assertThat(pair.clientEnd.sends)
+                .extracting(WorkCompletion::status)
+                .containsExactly(WcStatus.SUCCESS, WcStatus.REMOTE_INVALID_REQUEST_ERROR);
     }
 
     @Test

@@ -322,6 +322,13 @@ public sealed interface CmMessage {
 
     /** Says that a DREQ arrived. */
     record Drep(long transactionId, int localId, int remoteId) implements CmMessage {
+        /** The answer to a DREQ, whether its connection is known or not. */
+        public static Drep to(Dreq dreq) {
+            int ours = dreq.remoteId;
+            int theirs = dreq.localId;
+            return new Drep(dreq.transactionId, ours, theirs);
+        }
+
         @Override
         public void encode(PacketMemory m, int at) {
             Mad.encode(m, at, Mad.DREP, this);

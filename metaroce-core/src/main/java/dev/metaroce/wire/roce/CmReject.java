@@ -9,6 +9,7 @@ public enum CmReject {
     UNKNOWN_ID(6, "the peer does not know the connection"),
     NO_SERVICE(8, "nobody listens for this service"),
     STALE(10, "the queue pair is in use already"),
+    MTU(26, "the peer cannot use this path MTU"),
     CONSUMER(28, "the peer refused");
 
     private final int code;

@@ -120,6 +120,24 @@ public final class Endpoint implements AutoCloseable {
         }
     }
 
+    /**
+     * The own address, without a port, that the route to the target gives a sender. Of loopback it
+     * is one that the target has not: two devices of RoCEv2 cannot share an address.
+     */
+    public static String sourceTowards(InetSocketAddress target) {
+        String to = target.getAddress().getHostAddress();
+        if (target.getAddress().isLoopbackAddress()
+                && target.getAddress() instanceof Inet4Address) {
+            return to.equals("127.0.0.2") ? "127.0.0.1" : "127.0.0.2";
+        }
+        try (DatagramChannel probe = DatagramChannel.open()) {
+            probe.connect(target);
+            return ((InetSocketAddress) probe.getLocalAddress()).getAddress().getHostAddress();
+        } catch (IOException e) {
+            throw ToolException.environment("no route to %s: %s".formatted(to, e.getMessage()));
+        }
+    }
+
     public RdmaDevice rdma() {
         return device.rdma();
     }

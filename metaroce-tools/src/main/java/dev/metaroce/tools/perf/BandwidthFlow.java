@@ -24,6 +24,7 @@ final class BandwidthFlow {
     private final PerfEnd peer;
     private final MemoryRegion source;
     private final boolean send;
+    private final boolean read;
     private final long messageBytes;
     private final Posting posting;
     private final long durationNs;
@@ -62,6 +63,7 @@ final class BandwidthFlow {
         PerfParameters parameters = peer.parameters;
         source = peer.source();
         send = parameters.test().isSend();
+        read = parameters.test().isRead();
         posting = parameters.posting().fitting(messageBytes);
         timed = durationNs > 0;
         int qps = parameters.qps();
@@ -138,11 +140,14 @@ final class BandwidthFlow {
         boolean signalled =
                 ++unsignalled[q] == posting.signalEvery() || endsList || number == goal[q];
         long id = number << PAIR_BITS | q;
-        PostResult result =
-                send
-                        ? pair.postSend(id, source, 0, messageBytes, signalled)
-                        : pair.postWrite(
-                                id, source, 0, messageBytes, target[q], rkey[q], signalled);
+        PostResult result;
+        if (send) {
+            result = pair.postSend(id, source, 0, messageBytes, signalled);
+        } else if (read) {
+            result = pair.postRead(id, source, 0, messageBytes, target[q], rkey[q], signalled);
+        } else {
+            result = pair.postWrite(id, source, 0, messageBytes, target[q], rkey[q], signalled);
+        }
         if (result != PostResult.OK) {
             throw new IllegalStateException("send queue full below its depth");
         }

@@ -1,14 +1,8 @@
 package dev.metaroce.tools.perf;
 
 import dev.metaroce.net.DeviceOptions;
-import dev.metaroce.net.SocketInfo;
-import dev.metaroce.tools.MetaRoce;
-import dev.metaroce.tools.cli.Choice;
 import dev.metaroce.tools.cli.ExitCode;
 import dev.metaroce.tools.cli.ToolException;
-import dev.metaroce.tools.link.Endpoint;
-import dev.metaroce.transport.DeviceLimits;
-import dev.metaroce.wire.Profile;
 
 import org.jspecify.annotations.Nullable;
 
@@ -100,7 +94,7 @@ final class ClientRun {
     }
 
     private DeviceOptions.Builder device(List<InetSocketAddress> targets) {
-        DeviceOptions.Builder device = options.device().port(0);
+        DeviceOptions.Builder device = options.device(0, targets.getFirst());
         if (options.bind == null) {
             device.targetHint(targets.getFirst().getAddress().getHostAddress());
         }
@@ -154,7 +148,9 @@ final class ClientRun {
                 BandwidthResult.of(
                         bytes,
                         sent,
-                        Traffic.of(measured.counters(), server.dataIntact()),
+                        Traffic.of(
+                                measured.counters(),
+                                test.isRead() ? measured.dataIntact() : server.dataIntact()),
                         server.sent(),
                         Traffic.of(server.counters(), measured.dataIntact()));
         report.row(measured, result);
@@ -187,55 +183,14 @@ final class ClientRun {
     }
 
     private Configuration configuration(PerfClient client, boolean connected) {
-        DeviceLimits limits = client.endpoint().rdma().limits();
-        InetSocketAddress local =
-                connected
-                        ? client.endpoint().localAddressTowards(client.serverAddress())
-                        : client.endpoint().localAddress();
-        SocketInfo sockets = client.endpoint().sockets();
-        Posting posting = options.posting(test);
-        if (!options.all) {
-            posting = posting.fitting(options.messageBytes(test));
-        }
-        return new Configuration(
-                options.all ? null : options.messageBytes(test),
-                options.durationSeconds == null ? options.iterationsOf(test) : null,
-                options.durationSeconds,
-                options.warmUpSeconds,
-                options.bidirectional,
-                options.qps,
-                posting.depth(),
-                posting.list(),
-                posting.signalEvery(),
-                options.initiators,
-                options.seed,
-                profileName(connected ? client.peer().connection.profile() : null),
-                connected ? client.peer().connection.paths() : null,
-                connected ? client.peer().connection.payloadMtu() : null,
-                limits.payloadMtu(),
-                Choice.label(options.drive),
-                Choice.label(sockets.kind()),
-                sockets.gso(),
-                sockets.gro(),
-                sockets.ecn(),
-                !options.sockets.isWithoutCrc(),
-                options.self,
-                options.loss == null ? null : options.loss * 100,
-                Endpoint.text(local),
-                connected ? Endpoint.text(client.serverAddress()) : null,
-                limits.contexts(),
-                limits.giveUpNs() / 1_000_000,
-                MetaRoce.version(),
-                System.getProperty("java.version"),
-                System.getProperty("java.vm.name"),
-                System.getProperty("os.name") + " " + System.getProperty("os.arch"),
-                Runtime.getRuntime().availableProcessors());
-    }
-
-    /** The profile in force, else the one asked for, else what a device prefers. */
-    private String profileName(@Nullable Profile inForce) {
-        Profile asked = options.profile == null ? Profile.M : options.profile;
-        return (inForce == null ? asked : inForce).name();
+        return connected
+                ? Configuration.of(
+                        options,
+                        test,
+                        client.endpoint(),
+                        client.peer().connection,
+                        client.serverAddress())
+                : Configuration.of(options, test, client.endpoint(), null, null);
     }
 
     private void tellLimits(Configuration inForce) {

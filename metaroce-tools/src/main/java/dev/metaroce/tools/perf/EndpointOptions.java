@@ -2,6 +2,7 @@ package dev.metaroce.tools.perf;
 
 import dev.metaroce.net.DeviceOptions;
 import dev.metaroce.net.DriveMode;
+import dev.metaroce.net.Transport;
 import dev.metaroce.tools.cli.Numbers;
 import dev.metaroce.tools.cli.ProfileName;
 import dev.metaroce.tools.cli.ToolException;
@@ -16,6 +17,8 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.TypeConversionException;
 
+import java.net.InetSocketAddress;
+
 /** What every perf command says about its own end: address, port, and how the device works. */
 class EndpointOptions {
     static final int DEFAULT_PORT = 18_515;
@@ -27,8 +30,20 @@ class EndpointOptions {
             paramLabel = "PORT",
             converter = Numbers.Port.class,
             defaultValue = "" + DEFAULT_PORT,
-            description = "UDP port of the server (18515); 0 lets the server choose a free one.")
+            description =
+                    "UDP port of the server (18515); 0 lets the server choose a free one. With"
+                            + " --exchange perftest its TCP port.")
     int port;
+
+    @Option(
+            names = "--transport",
+            paramLabel = "metaroce|rocev2",
+            converter = TransportName.class,
+            defaultValue = "metaroce",
+            description =
+                    "Protocol on the wire. rocev2: that of other RDMA devices, at UDP port 4791;"
+                            + " a server needs --bind with it (metaroce).")
+    Transport transport = Transport.METAROCE;
 
     @Option(
             names = "--bind",
@@ -83,9 +98,22 @@ class EndpointOptions {
     @Option(names = "--end-with-parent", hidden = true)
     boolean endWithParent;
 
-    /** Refuses combinations that make no sense, naming the options. */
-    void checkEndpoint() {
+    /**
+     * Refuses combinations that make no sense, naming the options.
+     *
+     * @param server this end waits for others
+     */
+    void checkEndpoint(boolean server) {
         refuse(ipv4 && ipv6, "-4 and -6 exclude each other: give one");
+        if (transport == Transport.ROCE_V2) {
+            String not = " is of MetaRoCE: leave it or --transport rocev2 out";
+            refuse(profile != null, "--profile" + not);
+            refuse(paths != null, "--paths" + not);
+            refuse(sockets.isWithoutCrc(), "--unsafe-no-crc" + not);
+            refuse(
+                    server && bind == null,
+                    "--transport rocev2 needs --bind ADDRESS: its checksum covers the address");
+        }
     }
 
     static void refuse(boolean wrong, String message) {
@@ -102,12 +130,23 @@ class EndpointOptions {
         return ipv6 ? Endpoint.Family.IPV6 : Endpoint.Family.ANY;
     }
 
-    /** A device as these options want it, but for its port. */
-    DeviceOptions.Builder device() {
-        DeviceOptions.Builder builder = DeviceOptions.builder().driveMode(drive);
+    /**
+     * A device as these options want it.
+     *
+     * @param udpPort of MetaRoCE; RoCEv2 has its own
+     * @param target whom it is going to talk to, null when that is not known
+     */
+    DeviceOptions.Builder device(int udpPort, @Nullable InetSocketAddress target) {
+        DeviceOptions.Builder builder =
+                DeviceOptions.builder().transport(transport).driveMode(drive);
         sockets.apply(builder);
+        if (transport == Transport.METAROCE) {
+            builder.port(udpPort);
+        }
         if (bind != null) {
             builder.bind(bind.split(",", -1));
+        } else if (transport == Transport.ROCE_V2 && target != null) {
+            builder.bind(Endpoint.sourceTowards(target));
         } else if (ipv4) {
             builder.bind("0.0.0.0");
         }
@@ -121,6 +160,31 @@ class EndpointOptions {
             builder.paths(paths);
         }
         return builder;
+    }
+
+    /** Refuses several addresses: a TCP port is at one. */
+    InetSocketAddress bindAddress() {
+        String host = java.util.Objects.requireNonNull(bind);
+        return Endpoint.resolve(host, port, family()).getFirst();
+    }
+
+    static final class TransportName implements ITypeConverter<Transport> {
+        static String label(Transport transport) {
+            return switch (transport) {
+                case METAROCE -> "metaroce";
+                case ROCE_V2 -> "rocev2";
+            };
+        }
+
+        @Override
+        public Transport convert(String text) {
+            for (Transport transport : Transport.values()) {
+                if (label(transport).equals(text)) {
+                    return transport;
+                }
+            }
+            throw new TypeConversionException("'" + text + "' is not metaroce or rocev2");
+        }
     }
 
     static final class DriveName implements ITypeConverter<DriveMode> {

@@ -28,7 +28,7 @@ final class Landing {
         this.peer = peer;
         parameters = peer.parameters;
         Arrays.setAll(completions, i -> new WorkCompletion());
-        peer.landing(peer.allocate(parameters.slots() * parameters.maxMessageBytes()));
+        peer.allocateLanding();
         if (parameters.test().isSend()) {
             for (int i = 0; i < parameters.receiveDepth(); i++) {
                 for (int q = 0; q < parameters.qps(); q++) {
@@ -38,12 +38,19 @@ final class Landing {
         }
     }
 
-    /** Forgets earlier rows, so that intact data at the end can only come from the next one. */
+    /**
+     * Forgets earlier rows, so that intact data at the end can only come from the next one. Memory
+     * that is read from has the test data instead.
+     */
     void prepare(long messageBytes) {
         long stride = parameters.maxMessageBytes();
         MemorySegment memory = peer.landing().segment();
         for (int slot = 0; slot < parameters.slots(); slot++) {
-            memory.asSlice(slot * stride, messageBytes).fill((byte) 0);
+            if (parameters.test().isRead()) {
+                Pattern.fill(memory, slot * stride, messageBytes, parameters.seed());
+            } else {
+                memory.asSlice(slot * stride, messageBytes).fill((byte) 0);
+            }
         }
     }
 

@@ -60,6 +60,18 @@ final class Peer extends PerfEnd {
         return remote().rkey();
     }
 
+    /** Clears what a READ test is going to bring. */
+    void forgetRead() {
+        if (parameters.test().isRead()) {
+            source().segment().fill((byte) 0);
+        }
+    }
+
+    /** True when the last message of a READ test is what the other end has. */
+    boolean hasRead(long messageBytes) {
+        return Pattern.matches(source().segment(), 0, 0, messageBytes, parameters.seed());
+    }
+
     @Override
     public void close() {
         channel.close();

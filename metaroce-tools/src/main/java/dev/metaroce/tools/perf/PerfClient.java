@@ -219,6 +219,7 @@ final class PerfClient implements AutoCloseable {
         }
         RegionDescriptor target = first.hasLanding() ? first.landing().descriptor() : null;
         for (Peer peer : peers) {
+            peer.forgetRead();
             peer.channel.send(PerfMessage.row(row, target));
         }
         for (PerfMessage ready : answers(PerfMessage.Kind.READY)) {
@@ -271,6 +272,8 @@ final class PerfClient implements AutoCloseable {
         Boolean intact = null;
         if (verify && landing != null) {
             intact = landing.isIntact(row.messageBytes());
+        } else if (verify && parameters.test().isRead()) {
+            intact = peers.stream().allMatch(peer -> peer.hasRead(row.messageBytes()));
         }
         return new Measured(
                 row,

@@ -13,6 +13,7 @@ import picocli.CommandLine.Spec;
         subcommands = {
             PerfCommand.WriteBandwidth.class,
             PerfCommand.WriteLatency.class,
+            PerfCommand.ReadBandwidth.class,
             PerfCommand.SendBandwidth.class,
             PerfCommand.SendLatency.class,
             PingCommand.class,
@@ -25,7 +26,7 @@ public final class PerfCommand implements Runnable {
     public void run() {
         throw new CommandLine.ParameterException(
                 spec.commandLine(),
-                "name a test: write-bw, write-lat, send-bw, send-lat or ping; or server");
+                "name a test: write-bw, write-lat, read-bw, send-bw, send-lat or ping; or server");
     }
 
     /** RDMA WRITE bandwidth. */
@@ -47,6 +48,17 @@ public final class PerfCommand implements Runnable {
     static final class WriteLatency extends PerfTestCommand {
         WriteLatency() {
             super(PerfTest.WRITE_LAT);
+        }
+    }
+
+    /** RDMA READ bandwidth. */
+    @Command(
+            name = "read-bw",
+            description = "RDMA READ bandwidth.",
+            mixinStandardHelpOptions = true)
+    static final class ReadBandwidth extends PerfTestCommand {
+        ReadBandwidth() {
+            super(PerfTest.READ_BW);
         }
     }
 

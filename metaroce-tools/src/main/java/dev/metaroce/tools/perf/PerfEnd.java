@@ -90,17 +90,27 @@ abstract class PerfEnd implements AutoCloseable {
         source = domain.register(segment, Access.LOCAL_WRITE);
     }
 
-    /** The test data of the longest message as the source, if there is none yet. */
+    /**
+     * The test data of the longest message as the source, if there is none yet; nothing but room
+     * for it when it is to be read from the other end.
+     */
     void fillSource() {
         if (source == null) {
             long bytes = parameters.maxMessageBytes();
             MemorySegment segment = allocate(bytes);
-            Pattern.fill(segment, 0, bytes, parameters.seed());
+            if (!parameters.test().isRead()) {
+                Pattern.fill(segment, 0, bytes, parameters.seed());
+            }
             source(segment);
         }
     }
 
-    /** Registers the memory that the other end's messages land in. */
+    /** Memory for a message of each queue pair to land in. */
+    void allocateLanding() {
+        landing(allocate(parameters.slots() * parameters.maxMessageBytes()));
+    }
+
+    /** Registers the memory that the other end's messages land in, and that it may read. */
     void landing(MemorySegment segment) {
         landing = domain.register(segment, Access.ALL);
     }

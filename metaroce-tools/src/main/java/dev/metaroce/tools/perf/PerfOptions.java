@@ -1,5 +1,7 @@
 package dev.metaroce.tools.perf;
 
+import dev.metaroce.net.Transport;
+import dev.metaroce.tools.cli.Choice;
 import dev.metaroce.tools.cli.Numbers;
 import dev.metaroce.tools.cli.Numbers.Bytes;
 import dev.metaroce.tools.cli.Numbers.Decimal;
@@ -136,6 +138,17 @@ final class PerfOptions extends EndpointOptions {
                             + " 0..100 (no relay).")
     @Nullable Double loss;
 
+    @Option(
+            names = "--exchange",
+            paramLabel = "native|perftest",
+            converter = ExchangeName.class,
+            defaultValue = "native",
+            description =
+                    "How both ends meet. perftest: over TCP as ib_write_bw, ib_read_bw and"
+                            + " ib_send_bw do, so that one of these can be the other end; with"
+                            + " --transport rocev2 (native).")
+    Exchange exchange = Exchange.NATIVE;
+
     @Option(names = "--keep", description = "Server: serve one client after the other.")
     boolean keep;
 
@@ -227,7 +240,8 @@ final class PerfOptions extends EndpointOptions {
 
     /** Refuses combinations that make no sense, naming the options. */
     void check(PerfTest test) {
-        checkEndpoint();
+        checkEndpoint(isServer());
+        checkExchange(test);
         refuse(all && size != null, "-a/--all and -s/--size exclude each other: give one");
         refuse(
                 durationSeconds != null && iterations != null,
@@ -244,6 +258,38 @@ final class PerfOptions extends EndpointOptions {
         } else {
             checkBandwidth(test);
         }
+    }
+
+    private void checkExchange(PerfTest test) {
+        refuse(
+                self && ipv6 && transport == Transport.ROCE_V2,
+                "--self takes two addresses with --transport rocev2, and IPv6 has one: leave -6"
+                    + " out");
+        refuse(
+                loss != null && transport == Transport.ROCE_V2,
+                "--loss relays MetaRoCE: leave it or --transport rocev2 out");
+        if (exchange == Exchange.NATIVE) {
+            return;
+        }
+        String not = " is not for --exchange perftest: leave it out";
+        refuse(
+                transport != Transport.ROCE_V2,
+                "--exchange perftest needs --transport rocev2: perftest speaks nothing else");
+        refuse(test.isLatency(), test.command() + not);
+        refuse(all, "-a/--all" + not);
+        refuse(bidirectional, "-b/--bidirectional" + not);
+        refuse(initiators != 1, "--initiators" + not);
+        refuse(self, "--self" + not);
+        refuse(intervalSeconds != null, "--interval" + not);
+        refuse(
+                test.isSend() && durationSeconds != null,
+                "-D/--duration: perftest's server takes a number of SENDs, give -n there and here");
+        refuse(port == 0, "-p/--port 0" + not);
+    }
+
+    /** perftest counts what arrives: no warm-up may come before. */
+    double warmUpSecondsInForce() {
+        return exchange == Exchange.PERFTEST ? 0 : warmUpSeconds;
     }
 
     private void checkLatency() {
@@ -273,6 +319,20 @@ final class PerfOptions extends EndpointOptions {
         String most = " is more than -t/--tx-depth " + depth + ": lower it or raise the depth";
         refuse(postList > depth, "-l/--post-list " + postList + most);
         refuse(cqMod > depth, "-Q/--cq-mod " + cqMod + most);
+    }
+
+    /** How two ends come to know each other. */
+    enum Exchange {
+        /** By messages of the protocol itself, and a connection for what is to be said. */
+        NATIVE,
+        /** As perftest does. */
+        PERFTEST
+    }
+
+    static final class ExchangeName extends Choice<Exchange> {
+        ExchangeName() {
+            super(Exchange.class);
+        }
     }
 
     static final class MessageSize extends Bytes {

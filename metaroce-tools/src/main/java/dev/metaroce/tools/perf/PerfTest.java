@@ -8,6 +8,7 @@ enum PerfTest {
     WRITE_LAT(2, "write-lat", "RDMA WRITE latency test", 2, 1000, 1),
     SEND_BW(3, "send-bw", "SEND bandwidth test", 65_536, 1000, 128),
     SEND_LAT(4, "send-lat", "SEND latency test", 2, 1000, 1),
+    READ_BW(6, "read-bw", "RDMA READ bandwidth test", 65_536, 1000, 128),
     PING(5, "ping", "ping", 64, 1, 1);
 
     private final int code;
@@ -60,7 +61,12 @@ enum PerfTest {
     }
 
     boolean isSend() {
-        return this != WRITE_BW && this != WRITE_LAT;
+        return this == SEND_BW || this == SEND_LAT || this == PING;
+    }
+
+    /** The client takes data from the server's memory. */
+    boolean isRead() {
+        return this == READ_BW;
     }
 
     /** Defaults as perftest has them. */

@@ -27,6 +27,7 @@ abstract class PerfTestCommand implements Callable<Integer>, JsonReporter {
 
     private @Nullable ClientRun client;
     private @Nullable ServerRun server;
+    private @Nullable PerftestRun perftest;
 
     PerfTestCommand(PerfTest test) {
         this.test = test;
@@ -46,6 +47,9 @@ abstract class PerfTestCommand implements Callable<Integer>, JsonReporter {
         if (server != null) {
             return server.document();
         }
+        if (perftest != null) {
+            return perftest.document();
+        }
         ObjectNode document = Json.object();
         document.put("command", spec.qualifiedName());
         document.put("test", test.command());
@@ -58,12 +62,16 @@ abstract class PerfTestCommand implements Callable<Integer>, JsonReporter {
         options.check(test);
         // A sleep takes longer than the round trip that is to be measured.
         options.sockets.defaultIdle(test.isLatency() ? IdleStrategy.YIELD : IdleStrategy.PARK);
+        if (options.exchange == PerfOptions.Exchange.PERFTEST) {
+            perftest = new PerftestRun(test, options, new Printer(spec));
+            return options.isServer() ? perftest.serve() : perftest.measure(targets());
+        }
         if (options.isServer()) {
             server = new ServerRun(options, test, options.keep, new Printer(spec));
             return server.serve();
         }
         if (!options.self) {
-            return measure(Endpoint.resolve(options.host(), options.port, options.family()));
+            return measure(targets());
         }
         try (SelfServer second = SelfServer.start(test, options, options.sockets)) {
             if (options.loss != null) {
@@ -74,6 +82,10 @@ abstract class PerfTestCommand implements Callable<Integer>, JsonReporter {
             second.awaitExit();
             return code;
         }
+    }
+
+    private List<InetSocketAddress> targets() {
+        return Endpoint.resolve(options.host(), options.port, options.family());
     }
 
     private int measureThroughRelay(SelfServer second, double loss) {

@@ -42,7 +42,7 @@ final class PingCommand implements Callable<Integer>, JsonReporter {
 
     @Override
     public Integer call() {
-        options.checkEndpoint();
+        options.checkEndpoint(false);
         EndpointOptions.refuse(
                 options.port == 0, "-p/--port 0 is for the server: give the port it printed");
         PingRun run =

@@ -1,5 +1,6 @@
 package dev.metaroce.tools.perf;
 
+import dev.metaroce.net.DeviceOptions;
 import dev.metaroce.tools.cli.ExitCode;
 import dev.metaroce.tools.cli.Json;
 import dev.metaroce.tools.cli.Terminal;
@@ -142,7 +143,8 @@ final class PingRun {
         PerfClient next = new PerfClient(parameters, targets, timeoutNs);
         try {
             String hint = targets.getFirst().getAddress().getHostAddress();
-            next.open(options.device().port(0).targetHint(options.bind == null ? hint : ""));
+            DeviceOptions.Builder device = options.device(0, targets.getFirst());
+            next.open(device.targetHint(options.bind == null ? hint : ""));
             next.connect();
             game = next.begin(next.row(options.messageBytes, 1, 0, intervalNs + timeoutNs));
         } catch (ToolException e) {

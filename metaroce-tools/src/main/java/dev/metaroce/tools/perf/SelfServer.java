@@ -32,6 +32,8 @@ final class SelfServer implements AutoCloseable {
         arguments.addAll(List.of("perf", test.command(), "--port", "0", "--end-with-parent"));
         arguments.addAll(List.of("--bind", options.ipv6 ? "::1" : "127.0.0.1"));
         arguments.addAll(sockets.arguments());
+        String transport = EndpointOptions.TransportName.label(options.transport);
+        arguments.addAll(List.of("--transport", transport));
         arguments.addAll(List.of("--drive", Choice.label(options.drive)));
         if (options.mtu != null) {
             arguments.addAll(List.of("--mtu", options.mtu.toString()));

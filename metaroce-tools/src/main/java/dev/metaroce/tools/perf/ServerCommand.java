@@ -46,7 +46,7 @@ final class ServerCommand implements Callable<Integer>, JsonReporter {
 
     @Override
     public Integer call() {
-        options.checkEndpoint();
+        options.checkEndpoint(true);
         server = new ServerRun(options, null, true, new Printer(spec));
         return server.serve();
     }
