@@ -1,122 +1,95 @@
 package dev.metaroce.rocev2;
 
-import dev.metaroce.util.IntRing;
+import dev.metaroce.util.NumberPool;
 
 import org.jspecify.annotations.Nullable;
 
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
 import java.util.Arrays;
 
 /**
- * The queue pairs of a device by number. The low bits of a number are the place in the table, those
- * above change with each use of the place, so that late packets for the queue pair before find
- * nobody; a place rests while others were given back after it.
- *
- * <p>Any thread adds and removes, under a lock; the engine thread looks up without one.
+ * The queue pairs of a device, and the connected ones by number. The low bits of a number are the
+ * place in the table, those above change with each use of the place, so that late packets for the
+ * queue pair before find nobody. Numbers are taken by any thread, all else belongs to the engine
+ * thread.
  */
 final class QpTable {
-    private static final VarHandle PLACE = MethodHandles.arrayElementVarHandle(RcQueuePair[].class);
+    private static final int QPN_BITS = 24;
 
-    /** Queue pairs 0 and 1 are for management. */
+    /** Queue pairs 0 and 1 are for management; the number of ones only is for multicast. */
     private static final int FIRST_PLACE = 2;
 
-    /** Places that were given back and are not used while there are others. */
-    private static final int RESTING = 256;
-
-    private static final int QPN_BITS = 24;
     private static final int FIRST_SIZE = 16;
 
     private final int maxQps;
-    private final int placeMask;
-    private final int firstUse;
-    private volatile @Nullable RcQueuePair[] places = new RcQueuePair[FIRST_SIZE];
-
-    /** By place: the number that it has next. */
-    private int[] nextQpn = new int[FIRST_SIZE];
-
-    private final IntRing free = new IntRing();
-    private int usedPlaces = FIRST_PLACE;
-    private volatile int inUse;
+    private final NumberPool numbers;
+    private @Nullable RcQueuePair[] connected = new RcQueuePair[FIRST_SIZE];
 
     /**
      * @param firstUse a random number, for what is above the place in the first numbers
      */
     QpTable(int maxQps, int firstUse) {
         this.maxQps = maxQps;
-        // One place more than is ever used: number 0xFFFFFF is for multicast.
-        int placeBits = Integer.SIZE - Integer.numberOfLeadingZeros(maxQps + FIRST_PLACE);
-        placeMask = (1 << placeBits) - 1;
-        this.firstUse = firstUse << placeBits;
+        numbers = new NumberPool(QPN_BITS, FIRST_PLACE, maxQps, firstUse);
     }
 
     /**
-     * A number for a new queue pair, which is to be {@link #put} there.
+     * Any thread: a number for a new queue pair.
      *
      * @throws IllegalStateException when there are as many as may be
      */
-    synchronized int reserve() {
-        if (inUse == maxQps) {
+    int takeNumber() {
+        int qpn = numbers.take();
+        if (qpn < 0) {
             throw new IllegalStateException(
                     "the device holds " + maxQps + " queue pairs, its limit maxQps");
         }
-        inUse++;
-        boolean fresh = usedPlaces < maxQps + FIRST_PLACE;
-        return free.size() > (fresh ? RESTING : 0) ? nextQpn[free.poll()] : newPlace();
+        return qpn;
     }
 
-    private int newPlace() {
-        int place = usedPlaces++;
-        if (place == places.length) {
-            places = Arrays.copyOf(places, 2 * place);
-            nextQpn = Arrays.copyOf(nextQpn, 2 * place);
-        }
-        nextQpn[place] = (firstUse | place) & (1 << QPN_BITS) - 1;
-        return nextQpn[place];
+    /** Any thread: gives a number back. */
+    void giveBack(int qpn) {
+        numbers.giveBack(qpn);
     }
 
     /** From now on packets for the queue pair find it. */
-    synchronized void put(RcQueuePair qp) {
-        PLACE.setRelease(places, qp.qpn() & placeMask, qp);
+    void put(RcQueuePair qp) {
+        int place = place(qp);
+        if (place >= connected.length) {
+            connected = Arrays.copyOf(connected, Math.max(place + 1, 2 * connected.length));
+        }
+        connected[place] = qp;
     }
 
-    /** Gives the number back. */
-    synchronized void remove(RcQueuePair qp) {
-        int place = qp.qpn() & placeMask;
-        PLACE.setRelease(places, place, (RcQueuePair) null);
-        nextQpn[place] = (qp.qpn() + placeMask + 1) & (1 << QPN_BITS) - 1;
-        free.add(place);
-        inUse--;
+    /** From now on nobody finds it. */
+    void remove(RcQueuePair qp) {
+        if (find(qp.qpn()) == qp) {
+            connected[place(qp)] = null;
+        }
     }
 
-    /** The queue pair with this number, or null; engine thread. */
+    /** The queue pair with this number, or null. */
     @Nullable RcQueuePair find(int qpn) {
-        RcQueuePair qp = at(qpn & placeMask);
+        RcQueuePair qp = at(numbers.place(qpn));
         return qp != null && qp.qpn() == qpn ? qp : null;
     }
 
-    /** The queue pair at this place, or null; engine thread. */
+    /** The queue pair at this place, or null. */
     @Nullable RcQueuePair at(int place) {
-        @Nullable RcQueuePair[] now = places;
-        return place < now.length ? (RcQueuePair) PLACE.getAcquire(now, place) : null;
+        return place < connected.length ? connected[place] : null;
     }
 
     /** The place of a queue pair, a small number. */
     int place(RcQueuePair qp) {
-        return qp.qpn() & placeMask;
+        return numbers.place(qp.qpn());
     }
 
-    /** Places that ever were in use, and those before them. */
-    synchronized int places() {
-        return usedPlaces;
-    }
-
+    /** Queue pairs that were made and have not ended. */
     int inUse() {
-        return inUse;
+        return numbers.inUse();
     }
 
-    /** Bytes of the table itself. */
-    synchronized long bytes() {
-        return (long) places.length * (Integer.BYTES + Integer.BYTES);
+    /** Bytes of the table when it is as large as it gets. */
+    long mostBytes() {
+        return (long) (maxQps + FIRST_PLACE) * (Integer.BYTES + Integer.BYTES);
     }
 }

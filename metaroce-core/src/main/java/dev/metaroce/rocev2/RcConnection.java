@@ -4,6 +4,7 @@ import dev.metaroce.event.AsyncEventType;
 import dev.metaroce.event.CounterId;
 import dev.metaroce.event.EventId;
 import dev.metaroce.ring.Reservation;
+import dev.metaroce.ring.SharedReceives;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.transport.ConnectionState;
 import dev.metaroce.transport.Notices;
@@ -68,6 +69,9 @@ public final class RcConnection implements ProtocolConnection {
 
     /** Longest time until it is connected, in nanoseconds; 0 for no limit. */
     long connectNs;
+
+    /** The messages about it; null when there are none. */
+    @Nullable Exchange exchange;
 
     Notices notices;
     private volatile NetAddress peer;
@@ -183,20 +187,28 @@ public final class RcConnection implements ProtocolConnection {
      *     connection may have
      */
     @Override
-    public synchronized RcQueuePair addSlot(
+    public RcQueuePair addSlot(
             StreamSettings settings, Reservation sendRoom, Reservation receiveRoom) {
-        RcQueuePair[] before = qps();
-        int number = before.length;
-        if (number == MAX_QPS) {
-            throw new IllegalStateException(
-                    "the connection has 65536 queue pairs: open another connection");
+        while (true) {
+            RcQueuePair[] before = qps();
+            int number = before.length;
+            if (number == MAX_QPS) {
+                throw new IllegalStateException(
+                        "the connection has 65536 queue pairs: open another connection");
+            }
+            RcQueuePair made =
+                    new RcQueuePair(device, this, number, settings, sendRoom, receiveRoom);
+            RcQueuePair[] after = Arrays.copyOf(before, number + 1);
+            after[number] = made;
+            if (QPS.compareAndSet(this, before, after)) {
+                SharedReceives shared = settings.shared();
+                if (shared != null) {
+                    shared.join();
+                }
+                return made;
+            }
+            device.qps.giveBack(made.qpn());
         }
-        RcQueuePair made = new RcQueuePair(device, this, number, settings, sendRoom, receiveRoom);
-        RcQueuePair[] after = Arrays.copyOf(before, number + 1);
-        after[number] = made;
-        QPS.setRelease(this, after);
-        device.qps.put(made);
-        return made;
     }
 
     /** Of all queue pairs by number, those that ended too. */
@@ -217,10 +229,10 @@ public final class RcConnection implements ProtocolConnection {
         notices.raise(AsyncEventType.ESTABLISHED, this, "");
     }
 
-    /** True when no posted work waits to be finished. */
+    /** True when no posted work waits to be finished, and no answer to be sent. */
     boolean isFinished() {
         for (RcQueuePair qp : qps()) {
-            if (!qp.sending.isFinished()) {
+            if (!qp.sending.isFinished() || qp.receiving.owes()) {
                 return false;
             }
         }
@@ -254,8 +266,17 @@ public final class RcConnection implements ProtocolConnection {
     /** First the state, then the flush: who polls a flushed request can ask what it means. */
     private void end(ConnectionState last, WcStatus oldest) {
         state(last);
+        drop(exchange);
         for (RcQueuePair qp : qps()) {
+            drop(qp.exchange);
             qp.end(oldest);
+        }
+    }
+
+    /** The connector is to see that messages about it are of no use any more. */
+    private void drop(@Nullable Exchange messages) {
+        if (messages != null) {
+            device.exchanges.dropped.add(messages);
         }
     }
 

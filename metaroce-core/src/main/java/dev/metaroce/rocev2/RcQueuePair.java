@@ -57,6 +57,9 @@ public final class RcQueuePair implements ProtocolQueue, QueueSlot {
     /** The application is done with it. */
     private volatile boolean closing;
 
+    /** The messages about it alone; null when its connection has them, or there are none. */
+    @Nullable Exchange exchange;
+
     // The other end, as soon as it is known
     int remoteQpn;
     int mtu;
@@ -86,7 +89,7 @@ public final class RcQueuePair implements ProtocolQueue, QueueSlot {
         this.settings = settings;
         this.sendRoom = sendRoom;
         this.receiveRoom = receiveRoom;
-        qpn = device.qps.reserve();
+        qpn = device.qps.takeNumber();
         firstPsn = device.firstPsn();
         int domain = settings.domain();
         sendQueue =
@@ -103,9 +106,6 @@ public final class RcQueuePair implements ProtocolQueue, QueueSlot {
                         ? WorkQueue.receives(
                                 this, domain, settings.receiveDepth(), settings.maxReceiveSge())
                         : shared.taker(this);
-        if (shared != null) {
-            shared.join();
-        }
         sending = new SendSide(this, firstPsn);
         receiving = new ReceiveSide(this);
         DcqcnSettings dcqcn = device.settings.dcqcn();
@@ -118,6 +118,11 @@ public final class RcQueuePair implements ProtocolQueue, QueueSlot {
     /** Number of the queue pair, 24 bits. */
     public int qpn() {
         return qpn;
+    }
+
+    /** A number of this end's choice, for the first packet of one end. */
+    int firstPsn() {
+        return firstPsn;
     }
 
     @Override
@@ -240,6 +245,20 @@ public final class RcQueuePair implements ProtocolQueue, QueueSlot {
         source = device.source(to, route);
         receiving.start(end.psn());
         state = QpState.RTR;
+        device.qps.put(this);
+        return true;
+    }
+
+    /**
+     * {@link #toReadyToReceive(RoceConnect)}, when the other end said what this one starts with.
+     *
+     * @param psn number of the first packet that this end sends, instead of its own choice
+     */
+    boolean toReadyToReceive(RoceConnect end, int psn) {
+        if (!toReadyToReceive(end)) {
+            return false;
+        }
+        sending.start(psn);
         return true;
     }
 
@@ -362,6 +381,7 @@ public final class RcQueuePair implements ProtocolQueue, QueueSlot {
         SharedReceives shared = settings.shared();
         if (first) {
             device.qps.remove(this);
+            device.qps.giveBack(qpn);
             if (shared != null) {
                 shared.leave();
             }

@@ -64,7 +64,7 @@ final class RoceCompleter {
                 device.count(CounterId.NAKS_RECEIVED);
                 RoceNak nak = RoceNak.of(syndrome);
                 if (nak != null && acknowledgeBefore(nowNs, s, psn, psn)) {
-                    onNak(nowNs, s, nak);
+                    onNak(s, nak);
                 }
             }
             case RESERVED -> device.count(CounterId.MALFORMED);
@@ -82,7 +82,7 @@ final class RoceCompleter {
         boolean whole = s.acknowledgeBefore(limit);
         noteProgress(nowNs, s, before);
         if (!whole) {
-            onMissedResponse(nowNs, s, seenPsn);
+            onMissedResponse(s, seenPsn);
         }
         return whole;
     }
@@ -93,27 +93,27 @@ final class RoceCompleter {
         }
         s.progressNs = nowNs;
         if (s.outstanding() == 0) {
-            device.timers.cancel(device.timer(s.qp, RoceState.ACK_TIMER));
+            stopAckTimer(s);
         }
     }
 
     /** The oldest READ or atomic is not answered, and a later response is there: once per gap. */
-    private void onMissedResponse(long nowNs, SendSide s, int seenPsn) {
+    private void onMissedResponse(SendSide s, int seenPsn) {
         boolean again =
                 device.settings.trigger() == GoBackN.REPAIRED
                         && Psn24.distance(s.lastAheadPsn, seenPsn) <= 0;
         if (!s.awaitsMissed || again) {
-            retry(nowNs, s);
+            goBack(s);
             s.awaitsMissed = true;
         }
         s.lastAheadPsn = seenPsn;
     }
 
-    private void onNak(long nowNs, SendSide s, RoceNak nak) {
+    private void onNak(SendSide s, RoceNak nak) {
         switch (nak) {
             case PSN_SEQUENCE -> {
                 device.count(CounterId.SEQUENCE_NAKS_RECEIVED);
-                retry(nowNs, s);
+                goBack(s);
             }
             case INVALID_REQUEST -> s.refuse(s.headSeq(), WcStatus.REMOTE_INVALID_REQUEST_ERROR);
             case REMOTE_ACCESS -> s.refuse(s.headSeq(), WcStatus.REMOTE_ACCESS_ERROR);
@@ -140,30 +140,27 @@ final class RoceCompleter {
         }
         s.notReadyCount = s.notReadyCount == Integer.MAX_VALUE ? 1 : s.notReadyCount + 1;
         s.pausedUntilNs = nowNs + waitNs;
+        stopAckTimer(s);
         goBack(s);
     }
 
-    /** Sends again from the oldest PSN on, unless that was tried too often. */
-    private void retry(long nowNs, SendSide s) {
-        if (s.retries == device.settings.retryCount()) {
-            giveUp(nowNs, s);
-        } else {
-            s.retries++;
-            goBack(s);
-        }
-    }
-
+    /**
+     * Sends again from the oldest PSN on. The ACK timer goes on meanwhile: that the peer asks for
+     * something again and again is no progress.
+     */
     private void goBack(SendSide s) {
-        device.timers.cancel(device.timer(s.qp, RoceState.ACK_TIMER));
         s.goBack();
         device.sending.add(s);
+    }
+
+    private void stopAckTimer(SendSide s) {
+        device.timers.cancel(device.timer(s.qp, RoceState.ACK_TIMER));
     }
 
     private void giveUp(long nowNs, SendSide s) {
         String why =
                 "%s: no answer to PSN 0x%06x, sent %d times, nothing acknowledged for %.1f ms"
                         .formatted(s.qp, s.unaPsn(), s.retries + 1, (nowNs - s.progressNs) / 1e6);
-        s.qp.fail(WcStatus.RETRY_EXCEEDED_ERROR);
         s.qp.connection.fail(nowNs, AsyncEventType.FAILED, why);
     }
 
@@ -180,7 +177,12 @@ final class RoceCompleter {
         }
         device.count(CounterId.RTO_FIRED);
         device.event(nowNs, EventId.PACKET_LOST, qp.qpn(), s.unaPsn(), 0);
-        retry(nowNs, s);
+        if (s.retries == device.settings.retryCount()) {
+            giveUp(nowNs, s);
+        } else {
+            s.retries++;
+            goBack(s);
+        }
     }
 
     // Responses of READs and atomics

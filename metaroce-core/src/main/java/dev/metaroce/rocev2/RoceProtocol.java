@@ -96,6 +96,11 @@ public final class RoceProtocol implements Protocol {
     @Override
     public ProtocolConnection dialed(
             long id, NetAddress target, long serviceId, byte[] privateData, long connectNs) {
+        if (privateData.length > Connector.MOST_PRIVATE_BYTES) {
+            throw new IllegalArgumentException(
+                    "private data of %d bytes: at most %d with RoCEv2"
+                            .formatted(privateData.length, Connector.MOST_PRIVATE_BYTES));
+        }
         RcConnection c = new RcConnection(device, RcConnection.Kind.DIALED, id, target, serviceId);
         c.privateData = privateData.clone();
         c.connectNs = connectNs;
@@ -322,6 +327,7 @@ public final class RoceProtocol implements Protocol {
         if (r.owes() && isOut(sent, batch)) {
             device.answering.add(r);
         }
+        disconnectIfFinished(nowNs, r.qp.connection);
         return sent;
     }
 
@@ -349,7 +355,7 @@ public final class RoceProtocol implements Protocol {
 
     @Override
     public long contextTableBytes() {
-        return device.qps.bytes();
+        return device.qps.mostBytes();
     }
 
     /** The queue pair with a number, for tests that look inside. */

@@ -51,6 +51,9 @@ final class RoceRequester {
         if (sent > 0) {
             armAckTimer(nowNs, s);
         }
+        if (s.asksInVain()) {
+            s.refuse(s.sendSeq(), WcStatus.REMOTE_INVALID_REQUEST_ERROR);
+        }
         return sent;
     }
 
@@ -78,13 +81,14 @@ final class RoceRequester {
         RcOpcode code = codeOf(opcode, offset == 0, offset + bytes == s.queue.length(seq));
         boolean repeat = s.isRepeat();
         int psn = s.sendPsn();
+        long asked = Math.min(s.queue.length(seq) - offset, (long) s.nextPsns() * s.qp.mtu);
         boolean asks = s.advance(code.isLast());
         RcQueuePair qp = s.qp;
         int packetBytes = RoceDoor.packetBytes(code, bytes);
         int at = append(qp, batch, ecn, packetBytes);
         PacketMemory m = batch.memory();
         Bth.encode(m, at, code, Bth.MIGRATED, bytes, pKey(), qp.remoteQpn, asks, psn);
-        encodeHeaders(m, at, code, s.queue, seq, offset);
+        encodeHeaders(m, at, code, s.queue, seq, offset, asked);
         if (!putPayload(qp, batch, at, code.headerBytes(), seq, offset, bytes)) {
             s.refuse(seq, WcStatus.LOCAL_PROTECTION_ERROR);
         }
@@ -120,8 +124,18 @@ final class RoceRequester {
         return batch.append(to, qp.route, ect, bytes);
     }
 
+    /**
+     * @param offset where the packet starts in its message
+     * @param asked bytes that a READ request asks for
+     */
     private static void encodeHeaders(
-            PacketMemory m, int at, RcOpcode code, WorkQueue queue, long seq, long offset) {
+            PacketMemory m,
+            int at,
+            RcOpcode code,
+            WorkQueue queue,
+            long seq,
+            long offset,
+            long asked) {
         if (code.isAtomic()) {
             AtomicEth.encode(
                     m,
@@ -132,9 +146,9 @@ final class RoceRequester {
                     queue.compare(seq));
         }
         if (code.hasReth()) {
-            // A READ that is repeated asks for what is missing.
             long va = queue.remoteAddress(seq) + offset;
-            Reth.encode(m, at, va, queue.rkey(seq), queue.length(seq) - offset);
+            long length = code == RcOpcode.READ_REQUEST ? asked : queue.length(seq);
+            Reth.encode(m, at, va, queue.rkey(seq), length);
         }
         if (code.hasIeth()) {
             Ieth.encode(m, at, queue.immediate(seq));

@@ -40,6 +40,7 @@ final class RoceState {
     static final int CONNECTOR_TIMER = 3;
 
     private static final int ROLE_BITS = 2;
+    private static final long LOCAL_GUID = 0x0200_00FF_0000_0000L;
 
     final DeviceLimits limits;
     final RoceSettings settings;
@@ -49,6 +50,7 @@ final class RoceState {
     final RegionTable regions;
     final TimerTable timers = new TimerTable(0);
     final QpTable qps;
+    final Exchanges exchanges;
 
     /** For packets that are sent, and for those that are received: each keeps its latest flow. */
     final Icrc sentIcrc = new Icrc();
@@ -61,6 +63,12 @@ final class RoceState {
     final ReadyList<SendSide> sending = new ReadyList<>();
 
     final long ackTimeoutNs;
+
+    /** Packets after which one asks for an acknowledgement; no window is full without one. */
+    final int packetsPerAck;
+
+    /** Most responses that one READ request asks for. */
+    final int partPackets;
 
     /** The largest path MTU that this device can use. */
     final int mtu;
@@ -80,7 +88,10 @@ final class RoceState {
         this.events = events;
         regions = new RegionTable(keySource);
         qps = new QpTable(settings.maxQps(), keySource.getAsInt());
+        exchanges = new Exchanges(settings.maxQps(), keySource.getAsInt());
         ackTimeoutNs = AckTimeout.ns(settings.ackTimeout());
+        packetsPerAck = Math.min(settings.packetsPerAck(), settings.windowPackets());
+        partPackets = Math.max(1, settings.windowPackets() / 2);
         mtu = PathMtu.atMost(limits.payloadMtu());
         int planes = settings.addresses().size();
         int routes = settings.sourcePorts().size();
@@ -109,6 +120,11 @@ final class RoceState {
     /** Own address that packets of a route to a peer leave from. Any thread. */
     NetAddress source(NetAddress peer, int route) {
         return sources[Math.min(peer.plane(), local.length - 1)][route];
+    }
+
+    /** What stands for the device in messages: locally given, with the end of its address. */
+    long guid() {
+        return LOCAL_GUID | (local[0].low() & 0xFFFF_FFFFL);
     }
 
     int routes() {

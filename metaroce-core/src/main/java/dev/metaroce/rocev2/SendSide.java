@@ -19,13 +19,11 @@ import dev.metaroce.wire.roce.Psn24;
  *   acknowledged     sent again        sent once
  * </pre>
  *
- * <p>A request takes one PSN for each packet; a READ takes those of its responses. Owner: the
- * engine thread.
+ * <p>A request takes one PSN for each packet; a READ takes those of its responses. A READ longer
+ * than half the window is asked for in parts of that size, so that a target never sends more than
+ * the window; parts that are asked for again end where they ended before. Owner: the engine thread.
  */
 final class SendSide extends ReadyList.Item<SendSide> {
-    /** More than these PSNs of one queue pair are never on the way: half the ring. */
-    private static final int MOST_PSNS = Psn24.HALF;
-
     private static final long NONE = -1;
 
     final RcQueuePair qp;
@@ -43,7 +41,7 @@ final class SendSide extends ReadyList.Item<SendSide> {
     /** The request {@link #sendSeq} has its PSNs. */
     private boolean begun;
 
-    /** READs and atomics sent, since it went back last, and not finished. */
+    /** Parts of READs, and atomics, sent since it went back last and not answered. */
     private int openPulls;
 
     /** Packets since the last one that asks for an acknowledgement. */
@@ -77,6 +75,11 @@ final class SendSide extends ReadyList.Item<SendSide> {
         this.qp = qp;
         queue = qp.sendQueue();
         firstPsn = new int[queue.slots()];
+        start(psn);
+    }
+
+    /** Nothing was sent yet: the first packet is to have this PSN. */
+    final void start(int psn) {
         unaPsn = psn;
         sendPsn = psn;
         maxPsn = psn;
@@ -104,18 +107,27 @@ final class SendSide extends ReadyList.Item<SendSide> {
             return false;
         }
         int onTheWay = steps(unaPsn, sendPsn);
-        if (onTheWay >= qp.device.settings.windowPackets()) {
+        // Who had no receive is asked with one packet, not with all of the window each time.
+        if (onTheWay >= (notReadyCount > 0 ? 1 : qp.device.settings.windowPackets())) {
             return false;
         }
-        if (!isAtStart()) {
-            return true;
+        if (!opcode(sendSeq).isPull()) {
+            return !isFencedOff();
         }
-        boolean held = openPulls > 0 && queue.fenced(sendSeq);
-        return !held && (!opcode(sendSeq).isPull() || mayPull(onTheWay));
+        boolean fits = onTheWay + nextPsns() <= qp.device.settings.windowPackets();
+        return (fits || onTheWay == 0) && openPulls < qp.reads && !isFencedOff();
     }
 
-    private boolean mayPull(int onTheWay) {
-        return openPulls < qp.reads && (onTheWay == 0 || onTheWay + packetsLeft() <= MOST_PSNS);
+    /** True when the next request is a READ or an atomic, and the other end serves none. */
+    boolean asksInVain() {
+        return qp.state() == QpState.RTS
+                && qp.reads == 0
+                && sendSeq < end()
+                && opcode(sendSeq).isPull();
+    }
+
+    private boolean isFencedOff() {
+        return openPulls > 0 && isAtStart() && queue.fenced(sendSeq);
     }
 
     /** The request before which to stop. */
@@ -157,10 +169,20 @@ final class SendSide extends ReadyList.Item<SendSide> {
         return (int) Math.max(1, (length + qp.mtu - 1) / qp.mtu);
     }
 
-    /** PSNs of the request that are not sent, or are to be sent again. */
-    private int packetsLeft() {
-        int all = packets(sendSeq);
-        return begun ? all - steps(firstPsn[queue.index(sendSeq)], sendPsn) : all;
+    /** PSNs that the next packet takes: those of its responses, if it asks for any. */
+    int nextPsns() {
+        if (!opcode(sendSeq).isPull()) {
+            return 1;
+        }
+        int done = begun ? steps(firstPsn[queue.index(sendSeq)], sendPsn) : 0;
+        int part = qp.device.partPackets;
+        return Math.min(packets(sendSeq) - done, part - done % part);
+    }
+
+    /** True when a part of a READ ends before this PSN of the oldest request. */
+    private boolean endsPart(int psn) {
+        int first = firstPsn[queue.index(headSeq)];
+        return steps(first, psn) % qp.device.partPackets == 0;
     }
 
     /**
@@ -174,20 +196,18 @@ final class SendSide extends ReadyList.Item<SendSide> {
             firstPsn[queue.index(sendSeq)] = sendPsn;
             begun = true;
         }
-        boolean pull = opcode(sendSeq).isPull();
-        int left = packetsLeft();
-        int taken = pull ? left : 1;
+        int taken = nextPsns();
+        int last = Psn24.add(firstPsn[queue.index(sendSeq)], packets(sendSeq));
         boolean repeat = isRepeat();
+        openPulls += opcode(sendSeq).isPull() ? 1 : 0;
         sendPsn = Psn24.add(sendPsn, taken);
         maxPsn = repeat ? maxPsn : sendPsn;
-        openPulls += pull ? 1 : 0;
-        if (taken == left) {
+        if (sendPsn == last) {
             sendSeq++;
             begun = false;
         }
         unasked++;
-        boolean full = steps(unaPsn, sendPsn) >= qp.device.settings.windowPackets();
-        boolean asked = asks || full || unasked >= qp.device.settings.packetsPerAck();
+        boolean asked = asks || notReadyCount > 0 || unasked == qp.device.packetsPerAck;
         unasked = asked ? 0 : unasked;
         return asked;
     }
@@ -242,8 +262,8 @@ final class SendSide extends ReadyList.Item<SendSide> {
         boolean whole = psns == leftOfHead();
         boolean behind = steps(unaPsn, sendPsn) < psns;
         unaPsn = Psn24.add(unaPsn, psns);
+        openPulls -= opcode(headSeq).isPull() && (whole || endsPart(unaPsn)) ? 1 : 0;
         if (whole) {
-            openPulls -= headSeq < sendSeq && opcode(headSeq).isPull() ? 1 : 0;
             complete(headSeq, WcStatus.SUCCESS);
             headSeq++;
         }

@@ -215,13 +215,13 @@ class DcqcnTest {
         assertThat(flow.rateBitsPerSecond()).isEqualTo(20 * GIGABIT);
     }
 
-    @Seeded(cases = 200)
+    @Seeded(cases = 50)
     void rateAndAlphaStayInTheirRangesWhateverHappens(long seed) {
         Rng rng = new Rng(seed);
         DcqcnSettings settings = rng.chance(0.5) ? reference : DcqcnSettings.published();
         Dcqcn any = new Dcqcn(settings, LINE);
         boolean cut = false;
-        for (int i = 0; i < 2_000; i++) {
+        for (int i = 0; i < 1_000; i++) {
             nowNs += rng.nextInt(1 << rng.nextInt(22));
             long before = any.rateBitsPerSecond();
             switch (rng.nextInt(3)) {

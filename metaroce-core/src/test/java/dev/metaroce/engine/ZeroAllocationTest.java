@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.sun.management.ThreadMXBean;
 
 import dev.metaroce.congestion.CongestionAlgorithm;
+import dev.metaroce.congestion.DcqcnSettings;
 import dev.metaroce.event.CounterId;
 import dev.metaroce.event.EventSink;
 import dev.metaroce.memory.Access;
@@ -13,6 +14,8 @@ import dev.metaroce.path.PathStrategy;
 import dev.metaroce.ring.PostResult;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.ring.WorkCompletion;
+import dev.metaroce.rocev2.RoceProtocol;
+import dev.metaroce.rocev2.RoceSettings;
 import dev.metaroce.transport.DeviceLimits;
 import dev.metaroce.transport.EndpointIdentity;
 import dev.metaroce.transport.Mechanisms;
@@ -27,19 +30,24 @@ import dev.metaroce.wire.Ecn;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.Profile;
 import dev.metaroce.wire.TxBatch;
+import dev.metaroce.wire.roce.RoceUdp;
 
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 import java.lang.foreign.Arena;
 import java.lang.management.ManagementFactory;
+import java.util.function.IntSupplier;
 
 /** A million packets through both engines, posts and polls included, allocate nothing. */
 class ZeroAllocationTest {
     private static final long PACKETS = 1_000_000;
     private static final int DEPTH = 128;
     private static final int DROP_EVERY = 997;
+    private static final int MARK_EVERY = 4999;
 
     private enum Kind {
         WRITE,
@@ -59,7 +67,16 @@ class ZeroAllocationTest {
         private final MemoryRegion region;
         private long datagrams;
 
-        private Node(int number, Profile profile, Mechanisms mechanisms) {
+        private Node(Engine engine, NetAddress address) {
+            this.engine = engine;
+            this.address = address;
+            device = new RdmaDevice(engine, new ManualDriver());
+            domain = device.allocProtectionDomain();
+            queue = device.createCompletionQueue(4 * DEPTH);
+            region = domain.register(Arena.ofAuto().allocate(1 << 16), Access.ALL);
+        }
+
+        private static Node metaRoce(int number, Profile profile, Mechanisms mechanisms) {
             Rng rng = new Rng(number);
             DeviceLimits limits =
                     DeviceLimits.defaults().toBuilder()
@@ -68,12 +85,19 @@ class ZeroAllocationTest {
                             .mechanisms(mechanisms)
                             .build();
             EndpointIdentity identity = new EndpointIdentity(number, number);
-            engine = new Engine(limits, identity, rng, rng.fork("keys")::nextInt, EventSink.NONE);
-            address = NetAddress.ofIpv4(0x0A00_0000 + number, 50_791);
-            device = new RdmaDevice(engine, new ManualDriver());
-            domain = device.allocProtectionDomain();
-            queue = device.createCompletionQueue(4 * DEPTH);
-            region = domain.register(Arena.ofAuto().allocate(1 << 16), Access.ALL);
+            Engine engine =
+                    new Engine(limits, identity, rng, rng.fork("keys")::nextInt, EventSink.NONE);
+            return new Node(engine, NetAddress.ofIpv4(0x0A00_0000 + number, 50_791));
+        }
+
+        private static Node roce(int number, @Nullable DcqcnSettings dcqcn) {
+            NetAddress address = NetAddress.ofIpv4(0x0A00_0000 + number, RoceUdp.PORT);
+            DeviceLimits limits = DeviceLimits.defaults().toBuilder().payloadMtu(1024).build();
+            RoceSettings settings =
+                    RoceSettings.at(address).toBuilder().ackTimeout(8).dcqcn(dcqcn).build();
+            IntSupplier keys = new Rng(number)::nextInt;
+            RoceProtocol protocol = new RoceProtocol(limits, settings, keys, EventSink.NONE);
+            return new Node(new Engine(protocol, keys), address);
         }
 
         /** One turn; what it sends arrives at once, but for a packet now and then. */
@@ -90,8 +114,8 @@ class ZeroAllocationTest {
                 while (at < end) {
                     int bytes = Math.min(batch.segmentBytes(run), end - at);
                     if (++datagrams % DROP_EVERY != 0) {
-                        to.engine.onDatagram(
-                                nowNs, batch.memory(), at, bytes, address, Ecn.UNKNOWN);
+                        Ecn ecn = datagrams % MARK_EVERY == 0 ? Ecn.CE : Ecn.UNKNOWN;
+                        to.engine.onDatagram(nowNs, batch.memory(), at, bytes, address, ecn);
                     }
                     at += bytes;
                 }
@@ -127,8 +151,8 @@ class ZeroAllocationTest {
     }
 
     private void allocateNothing(Profile profile, Kind kind, Mechanisms mechanisms) {
-        Node client = new Node(1, profile, mechanisms);
-        Node server = new Node(2, profile, mechanisms);
+        Node client = Node.metaRoce(1, profile, mechanisms);
+        Node server = Node.metaRoce(2, profile, mechanisms);
         QueuePair[] accepted = new QueuePair[1];
         server.device.listen(
                 7,
@@ -141,14 +165,42 @@ class ZeroAllocationTest {
         for (int i = 0; i < 100_000 && connection.payloadMtu() == 0; i++) {
             exchange(client, server);
         }
+        allocateNothing(client, server, qp, accepted[0], kind);
+    }
+
+    @ParameterizedTest
+    @EnumSource(Kind.class)
+    void roceAllocatesNothing(Kind kind) {
+        roceAllocatesNothing(kind, null);
+    }
+
+    @Test
+    void roceWithCongestionControlAllocatesNothing() {
+        roceAllocatesNothing(Kind.WRITE, DcqcnSettings.published());
+    }
+
+    private void roceAllocatesNothing(Kind kind, @Nullable DcqcnSettings dcqcn) {
+        Node client = Node.roce(1, dcqcn);
+        Node server = Node.roce(2, dcqcn);
+        QueuePair ours = pair(client.device.connectByHand(), client);
+        QueuePair theirs = pair(server.device.connectByHand(), server);
+        ours.connect(theirs.localEnd());
+        theirs.connect(ours.localEnd());
+        allocateNothing(client, server, ours, theirs, kind);
+        assertThat(client.engine.counters().get(CounterId.CNPS_RECEIVED) > 0)
+                .isEqualTo(dcqcn != null);
+    }
+
+    private void allocateNothing(
+            Node client, Node server, QueuePair qp, QueuePair target, Kind kind) {
         for (int i = 0; kind == Kind.SEND && i < DEPTH; i++) {
-            accepted[0].postReceive(i, server.region, 0, 4096);
+            target.postReceive(i, server.region, 0, 4096);
         }
-        move(client, server, qp, accepted[0], kind, PACKETS / 5);
+        move(client, server, qp, target, kind, PACKETS / 5);
 
         ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         long before = threads.getCurrentThreadAllocatedBytes();
-        move(client, server, qp, accepted[0], kind, PACKETS);
+        move(client, server, qp, target, kind, PACKETS);
         long allocated = threads.getCurrentThreadAllocatedBytes() - before;
 
         // Not one object per packet, nor one per thousand: what is left is the JVM's own.

@@ -13,6 +13,7 @@ import dev.metaroce.verbs.CompletionQueue;
 import dev.metaroce.verbs.Connection;
 import dev.metaroce.verbs.ProtectionDomain;
 import dev.metaroce.verbs.QueuePair;
+import dev.metaroce.verbs.QueuePairOptions;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -49,8 +50,8 @@ public final class Pair {
 
         private End(Lab.Node node, int streams, long regionBytes, boolean virtual) {
             domain = node.device.allocProtectionDomain();
-            sendQueue = node.device.createCompletionQueue(DIALS * streams * DEPTH);
-            receiveQueue = node.device.createCompletionQueue(DIALS * streams * DEPTH);
+            sendQueue = node.device.createCompletionQueue(DIALS * Math.max(1, streams) * DEPTH);
+            receiveQueue = node.device.createCompletionQueue(DIALS * Math.max(1, streams) * DEPTH);
             int access = Access.ALL;
             region =
                     virtual
@@ -158,11 +159,30 @@ public final class Pair {
         clientEnd.addPairs(client.device.connectByHand(), streams);
         serverEnd.addPairs(server.device.connectByHand(), streams);
         for (int i = 0; i < streams; i++) {
-            QueuePair ours = clientEnd.pairs.get(i);
-            QueuePair theirs = serverEnd.pairs.get(i);
-            ours.connect(theirs.localEnd());
-            theirs.connect(ours.localEnd());
+            connectByHand(clientEnd.pairs.get(i), serverEnd.pairs.get(i));
         }
+    }
+
+    private static void connectByHand(QueuePair ours, QueuePair theirs) {
+        ours.connect(theirs.localEnd());
+        theirs.connect(ours.localEnd());
+    }
+
+    /** Of {@link #ofRoce}: one more queue pair at each end; returns its number. */
+    public int addStream() {
+        return addStream(
+                QueuePairOptions.of(clientEnd.sendQueue, clientEnd.receiveQueue).build(),
+                QueuePairOptions.of(serverEnd.sendQueue, serverEnd.receiveQueue).build());
+    }
+
+    /** As {@link #addStream()}, with these options. */
+    public int addStream(QueuePairOptions atClient, QueuePairOptions atServer) {
+        QueuePair ours = clientEnd.connection.createQueuePair(clientEnd.domain, atClient);
+        QueuePair theirs = serverEnd.connection.createQueuePair(serverEnd.domain, atServer);
+        clientEnd.pairs.add(ours);
+        serverEnd.pairs.add(theirs);
+        connectByHand(ours, theirs);
+        return ours.streamId();
     }
 
     private Pair(

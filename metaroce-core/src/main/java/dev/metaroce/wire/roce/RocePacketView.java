@@ -2,6 +2,7 @@ package dev.metaroce.wire.roce;
 
 import dev.metaroce.wire.PacketMemory;
 
+import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
@@ -21,7 +22,7 @@ public sealed interface RocePacketView {
         }
         Base base = Base.read(m, at, opcode, bytes);
         if (opcode.isDatagram()) {
-            return Datagram.read(base, m, at);
+            return Datagram.read(base, m, at, bytes);
         }
         if (opcode.isAtomic()) {
             return Atomic.read(base, m, at);
@@ -164,23 +165,30 @@ public sealed interface RocePacketView {
         }
     }
 
-    /** An unreliable datagram. */
-    record Datagram(Base base, int qkey, int sourceQp, OptionalInt immediate)
+    /**
+     * An unreliable datagram.
+     *
+     * @param message of connection management, when it is one
+     */
+    record Datagram(
+            Base base, int qkey, int sourceQp, OptionalInt immediate, Optional<CmMessage> message)
             implements RocePacketView {
-        static Datagram read(Base base, PacketMemory m, int at) {
+        static Datagram read(Base base, PacketMemory m, int at, int bytes) {
             return new Datagram(
                     base,
                     Deth.qkey(m, at),
                     Deth.sourceQp(m, at),
                     base.opcode.hasImmediate()
                             ? OptionalInt.of(ImmDt.value(m, at, base.opcode))
-                            : OptionalInt.empty());
+                            : OptionalInt.empty(),
+                    Optional.ofNullable(CmMessage.parse(m, at, bytes)));
         }
 
         @Override
         public String toString() {
             String imm = immediate.isPresent() ? " imm " + hex(immediate.getAsInt()) : "";
-            return base.text(" qkey " + hex(qkey) + " from qp " + hex(sourceQp) + imm);
+            String text = base.text(" qkey " + hex(qkey) + " from qp " + hex(sourceQp) + imm);
+            return message.map(cm -> text + ": " + cm).orElse(text);
         }
     }
 

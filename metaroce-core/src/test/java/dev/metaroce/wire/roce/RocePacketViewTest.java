@@ -55,6 +55,10 @@ class RocePacketViewTest {
                 .isEqualTo(
                         "UD_SEND_ONLY_IMM qp 0x34 psn 0 qkey 0x1234567 from qp 0x37 imm 0x37"
                                 + " payload 64");
+        assertThat(captured("cm_reject", 1))
+                .isEqualTo(
+                        "UD_SEND_ONLY qp 0x1 psn 20 qkey 0x80010000 from qp 0x1 payload 256"
+                                + " ACK_REQ: REJ id 0x0 for 0xb8b99495 reason 8");
         PacketMemory m = new PacketMemory(32);
         Bth.encode(m, 0, RcOpcode.CNP, 0, 0, 0x8001, 0x118, false, 0);
         Bth.encodeNotices(m, 0, true, true);

@@ -31,6 +31,9 @@ public final class Fabric {
         void onPortFree(int host, int port);
     }
 
+    /** A byte that every packet has and every checksum covers; the ICRC leaves out the fifth. */
+    private static final int CORRUPTED_AT = 9;
+
     private final EventQueue events;
     private final Topology topology;
     private final Routes routes;
@@ -76,8 +79,8 @@ public final class Fabric {
         this.config = config;
         this.hosts = hosts;
         packets = new Packets(largestStoredBytes);
-        dataClass = config.classOf(true);
-        controlClass = config.classOf(false);
+        dataClass = config.dataClass();
+        controlClass = config.controlClass();
         alphas = config.classes().stream().mapToDouble(TrafficClass::alpha).toArray();
         ecn = new boolean[alphas.length];
         lossless = new boolean[alphas.length];
@@ -205,6 +208,15 @@ public final class Fabric {
                 trafficClass,
                 alphas.length);
         packets.set(packet, Packets.TRAFFIC_CLASS, trafficClass);
+    }
+
+    /** Notes the UDP source port that a packet comes from, for its receiver to ask. */
+    public void sourcePort(int packet, int port) {
+        packets.set(packet, Packets.SOURCE_PORT, port);
+    }
+
+    public int sourcePort(int packet) {
+        return packets.get(packet, Packets.SOURCE_PORT);
     }
 
     public PacketMemory memory(int packet) {
@@ -532,13 +544,13 @@ public final class Fabric {
         events.add(p.freeAtPs + p.delayPs, Events.of(Events.ARRIVE, p.id, packet));
     }
 
-    /** Flips a bit that the checksum covers; never twice, which would heal the packet. */
+    /** Flips a bit that checksums cover; never twice, which would heal the packet. */
     private void corrupt(int packet) {
         if (packets.has(packet, Packets.CORRUPT)) {
             return;
         }
         packets.flag(packet, Packets.CORRUPT);
-        int at = packets.offset(packet) + 4;
+        int at = packets.offset(packet) + CORRUPTED_AT;
         PacketMemory memory = packets.memory(packet);
         memory.put8(at, memory.u8(at) ^ 1);
     }

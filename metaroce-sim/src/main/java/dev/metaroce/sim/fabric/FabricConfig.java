@@ -3,6 +3,7 @@ package dev.metaroce.sim.fabric;
 import dev.metaroce.sim.ConfigException;
 
 import java.util.List;
+import java.util.function.Predicate;
 
 /**
  * How switches and wires behave.
@@ -12,8 +13,9 @@ import java.util.List;
  * @param mtuBytes largest packet on the wire, for which lossless classes keep room
  * @param bufferBytesPer100G buffer of a switch that its ports share, for each 100 Gb/s of a port
  * @param switchBufferBytes buffer of every switch whatever its ports; 0: by their rates
- * @param classes kinds of traffic, by default one lossy class; a packet that is not ECN-capable is
- *     of the class named {@link TrafficClass#CONTROL}, any other of the first class beside it
+ * @param classes kinds of traffic, by default one lossy class; CNPs of RoCEv2 are of the class
+ *     named {@link TrafficClass#CNP}, other packets that are not ECN-capable of {@link
+ *     TrafficClass#CONTROL}, and all that is left of the first class beside these
  * @param flowControl of the lossless classes
  * @param adaptiveRouting true: each packet takes the equal way whose port will be free first, not
  *     that of its hash; packets of a flow overtake each other
@@ -55,6 +57,25 @@ public record FabricConfig(
         return new Builder().build();
     }
 
+    /**
+     * A network as operators of RoCEv2 run it: marking by {@link Marking#red}, CNPs and other
+     * answers ahead of data in classes of their own, and data in a class that PFC keeps from loss,
+     * with a dynamic threshold of an eighth of what is left (facts of the reference model as
+     * above).
+     *
+     * @param lossless false: the same without PFC
+     */
+    public static FabricConfig roce(boolean lossless) {
+        TrafficClass data = TrafficClass.weighted("data", 1);
+        return new Builder()
+                .marking(Marking.red())
+                .classes(
+                        TrafficClass.strict(TrafficClass.CNP),
+                        TrafficClass.strict(TrafficClass.CONTROL),
+                        lossless ? data.asLossless().withAlpha(1.0 / 8) : data)
+                .build();
+    }
+
     public Builder toBuilder() {
         Builder builder = new Builder();
         builder.overheadBytes = overheadBytes;
@@ -79,13 +100,28 @@ public record FabricConfig(
         return classes.stream().anyMatch(TrafficClass::lossless);
     }
 
-    int classOf(boolean ect) {
+    /** The class of data. */
+    public int dataClass() {
+        return first(c -> !c.isControl() && !c.isCnp(), 0);
+    }
+
+    /** The class of packets that are not ECN-capable. */
+    public int controlClass() {
+        return first(TrafficClass::isControl, dataClass());
+    }
+
+    /** The class of congestion notification packets. */
+    public int cnpClass() {
+        return first(TrafficClass::isCnp, controlClass());
+    }
+
+    private int first(Predicate<TrafficClass> which, int otherwise) {
         for (int c = 0; c < classes.size(); c++) {
-            if (classes.get(c).isControl() != ect) {
+            if (which.test(classes.get(c))) {
                 return c;
             }
         }
-        return 0;
+        return otherwise;
     }
 
     /** Collects changes to a configuration. */

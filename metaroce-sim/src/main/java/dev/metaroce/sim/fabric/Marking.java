@@ -28,6 +28,14 @@ public record Marking(int fromBytes, int allBytes, double probabilityMax, boolea
         return new Marking(bytesPer100G, bytesPer100G, 1, false);
     }
 
+    /**
+     * What DCQCN is run with: the thresholds of the public reference model (the ns-3 simulator of
+     * HPCC's authors), 100 and 400 kB at 25 Gb/s, 400 and 1600 kB at 100 Gb/s, up to 20 %.
+     */
+    public static Marking red() {
+        return new Marking(400_000, 1_600_000, 0.2, false);
+    }
+
     long bytes(int threshold, long rateBitsPerSecond) {
         return absolute ? threshold : (long) (threshold * (rateBitsPerSecond / SCALE_RATE));
     }

@@ -21,6 +21,7 @@ public final class Packets {
     static final int ELIDED_BYTES = 8;
     static final int IN_PORT = 9;
     static final int TRAFFIC_CLASS = 10;
+    static final int SOURCE_PORT = 11;
     private static final int ROW_SHIFT = 4;
 
     static final int ECT = 1;

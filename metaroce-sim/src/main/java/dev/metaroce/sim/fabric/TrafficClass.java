@@ -17,6 +17,9 @@ public record TrafficClass(String name, int weight, boolean lossless, boolean ec
     /** Packets that are not ECN-capable, as acknowledgements, are of this class if there is one. */
     public static final String CONTROL = "control";
 
+    /** Congestion notification packets of RoCEv2 are of this class if there is one. */
+    public static final String CNP = "cnp";
+
     /** Most classes that ports can have, as 802.1Q. */
     public static final int COUNT_MAX = 8;
 
@@ -57,6 +60,10 @@ public record TrafficClass(String name, int weight, boolean lossless, boolean ec
 
     boolean isControl() {
         return name.equals(CONTROL);
+    }
+
+    boolean isCnp() {
+        return name.equals(CNP);
     }
 
     boolean isStrict() {

@@ -33,6 +33,14 @@ public interface Application {
         return common;
     }
 
+    /**
+     * The traffic class that a host sends its data in, when that is not what is common to all;
+     * asked for before the first event.
+     */
+    default int dataClass(int host, int common) {
+        return common;
+    }
+
     /** Receives what the engine of a host reports; asked for whenever one starts. */
     default EventSink events(int host) {
         return EventSink.NONE;

@@ -9,7 +9,6 @@ import dev.metaroce.ring.PostResult;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.ring.WorkCompletion;
 import dev.metaroce.transport.DeviceLimits;
-import dev.metaroce.transport.EndpointIdentity;
 import dev.metaroce.transport.SendingState;
 import dev.metaroce.util.Rng;
 import dev.metaroce.verbs.CompletionQueue;
@@ -33,9 +32,6 @@ import java.util.Objects;
 /** An endpoint: an engine with its memory, and the connections its flows use. */
 final class Host implements EventSink {
     static final long SERVICE = 1;
-
-    /** The UDP port of a device; path sockets have those above it. */
-    static final int UDP_PORT = 50_791;
 
     private static final int FIRST_ADDRESS = 0x0A00_0000;
 
@@ -75,10 +71,13 @@ final class Host implements EventSink {
     /** What ECMP sees as the port of route 0. */
     final int firstPort;
 
+    private final NetAddress[] sources;
+
     /** The time an event of the queue will look at this host; Long.MAX_VALUE for none. */
     long wakeAtNs = Long.MAX_VALUE;
 
     private final boolean closes;
+    private final boolean connectsByHand;
     private int contextsPeak;
 
     /** A connection failed since flows were looked at last; it may have done so while sending. */
@@ -94,6 +93,7 @@ final class Host implements EventSink {
     Host(
             int number,
             SimConfig config,
+            HostProtocol protocol,
             DeviceLimits limits,
             Rng rng,
             int incarnation,
@@ -102,12 +102,12 @@ final class Host implements EventSink {
         this.incarnation = incarnation;
         this.events = events;
         closes = config.connections() == Connections.CLOSE;
-        address = addressOf(number);
+        connectsByHand = protocol.connectsByHand();
+        address = NetAddress.ofIpv4(FIRST_ADDRESS + number, protocol.port());
         Rng own = rng.fork("host " + number);
-        Rng keys = own.fork("keys");
-        firstPort = 32_768 + own.nextInt(16_384);
-        EndpointIdentity identity = new EndpointIdentity(own.nextLong(), incarnation);
-        engine = new Engine(limits, identity, own, keys::nextInt, this);
+        firstPort = protocol.firstSourcePort(own);
+        sources = protocol.sources(address, firstPort);
+        engine = protocol.engine(address, firstPort, limits, incarnation, own, this);
         device = new RdmaDevice(engine, new ManualDriver());
         domain = device.allocProtectionDomain();
         region = domain.registerVirtual(1L << 40, Access.ALL);
@@ -115,8 +115,9 @@ final class Host implements EventSink {
         engine.drainPosted(0);
     }
 
-    static NetAddress addressOf(int host) {
-        return NetAddress.ofIpv4(FIRST_ADDRESS + host, UDP_PORT);
+    /** Whom the receiver of a packet sees as its sender. */
+    NetAddress source(int sourcePort) {
+        return sources.length == 1 ? sources[0] : sources[sourcePort - firstPort];
     }
 
     static int numberOf(NetAddress address) {
@@ -124,14 +125,13 @@ final class Host implements EventSink {
     }
 
     private void accept(ConnectionRequest request) {
-        CompletionQueue unused = device.createCompletionQueue(1);
-        request.connection().createQueuePair(domain, unused, device.createCompletionQueue(1), 1, 1);
+        target(request.connection());
         request.accept();
     }
 
     /** Posts a flow to the connection to its destination, which is made when there is none. */
-    void start(Flows flows, int flow, Host destination) {
-        Channel channel = channelTo(destination);
+    void start(long nowNs, Flows flows, int flow, Host destination) {
+        Channel channel = channelTo(nowNs, destination);
         if (channel.posted == DEPTH) {
             channel.waiting.add(flow);
         } else {
@@ -139,29 +139,43 @@ final class Host implements EventSink {
         }
     }
 
-    private Channel channelTo(Host destination) {
+    private Channel channelTo(long nowNs, Host destination) {
         Channel channel = channels.get(destination.number);
         if (channel == null) {
-            channel = connect(destination);
+            channel = connect(nowNs, destination);
             channels.put(destination.number, channel);
         }
         return channel;
     }
 
     /** Connects, and has a lease once an empty WRITE is done. */
-    void open(Host destination) {
-        Channel channel = channelTo(destination);
+    void open(long nowNs, Host destination) {
+        Channel channel = channelTo(nowNs, destination);
         long id = OPENING - destination.number;
         long to = destination.region.address();
         posted(channel, channel.pair.postWrite(id, region, 0, 0, to, destination.region.rkey()));
     }
 
-    private Channel connect(Host destination) {
-        Connection connection = device.connect(destination.address, SERVICE, new byte[0]);
+    private Channel connect(long nowNs, Host destination) {
+        Connection connection =
+                connectsByHand
+                        ? device.connectByHand()
+                        : device.connect(destination.address, SERVICE, new byte[0]);
         CompletionQueue unused = device.createCompletionQueue(1);
-        return new Channel(
-                connection,
-                connection.createQueuePair(domain, completionQueue(), unused, DEPTH, 1));
+        QueuePair pair = connection.createQueuePair(domain, completionQueue(), unused, DEPTH, 1);
+        if (connectsByHand) {
+            QueuePair other = destination.target(destination.device.connectByHand());
+            pair.connect(other.localEnd());
+            other.connect(pair.localEnd());
+            destination.engine.drainPosted(nowNs);
+        }
+        return new Channel(connection, pair);
+    }
+
+    /** A queue pair that posts nothing. */
+    private QueuePair target(Connection connection) {
+        CompletionQueue unused = device.createCompletionQueue(1);
+        return connection.createQueuePair(domain, unused, device.createCompletionQueue(1), 1, 1);
     }
 
     /** A completion queue with room for one connection more. */
@@ -230,7 +244,7 @@ final class Host implements EventSink {
     }
 
     int contextsPeak() {
-        return contextsPeak;
+        return Math.max(contextsPeak, engine.contextsInUse());
     }
 
     long missingBytes(Flows flows, int flow) {

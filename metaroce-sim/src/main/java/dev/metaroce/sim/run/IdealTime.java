@@ -2,8 +2,6 @@ package dev.metaroce.sim.run;
 
 import dev.metaroce.sim.topology.Routes;
 import dev.metaroce.sim.topology.Topology;
-import dev.metaroce.wire.AckHeader;
-import dev.metaroce.wire.CommonHeader;
 
 /**
  * How long a flow would take alone on the network: all of its packets at the rate of the narrowest
@@ -13,36 +11,32 @@ import dev.metaroce.wire.CommonHeader;
 public final class IdealTime {
     private static final double PS_PER_SECOND = 1e12;
 
-    /** All headers of a WRITE and its checksum. */
-    private static final int DATA_BYTES = 48 + CommonHeader.TRAILER_BYTES;
-
-    private static final int ACK_BYTES =
-            CommonHeader.BYTES
-                    + AckHeader.LEASE_BYTES
-                    + AckHeader.RECORD_BYTES
-                    + CommonHeader.TRAILER_BYTES;
-
     private final Topology topology;
     private final Routes routes;
-    private final int overheadBytes;
+    private final int dataBytes;
+    private final int firstBytes;
+    private final int ackBytes;
     private final int mtu;
 
     public IdealTime(Simulation simulation) {
         topology = simulation.topology();
         routes = simulation.routes();
-        overheadBytes = simulation.config().fabric().overheadBytes();
+        int wireBytes = simulation.config().fabric().overheadBytes();
+        dataBytes = simulation.protocol().dataOverheadBytes() + wireBytes;
+        firstBytes = simulation.protocol().firstOverheadBytes();
+        ackBytes = simulation.protocol().ackBytes() + wireBytes;
         mtu = simulation.config().limits().payloadMtu();
     }
 
     /** In picoseconds; NaN when no way leads there. */
     public double ps(int source, int destination, long bytes) {
         long packets = Math.max(1, Math.ceilDiv(bytes, mtu));
-        double firstBytes = Math.min(bytes, mtu) + DATA_BYTES + overheadBytes;
-        double allBytes = bytes + packets * (double) (DATA_BYTES + overheadBytes);
-        double there = onePacketPs(source, destination, firstBytes);
-        double back = onePacketPs(destination, source, ACK_BYTES + overheadBytes);
+        double oneBytes = Math.min(bytes, mtu) + dataBytes + firstBytes;
+        double allBytes = bytes + packets * (double) dataBytes + firstBytes;
+        double there = onePacketPs(source, destination, oneBytes);
+        double back = onePacketPs(destination, source, ackBytes);
         double rate = narrowestBitsPerSecond(source, destination);
-        return there + (allBytes - firstBytes) * 8 * PS_PER_SECOND / rate + back;
+        return there + (allBytes - oneBytes) * 8 * PS_PER_SECOND / rate + back;
     }
 
     private int[] ways(int node, int destination) {

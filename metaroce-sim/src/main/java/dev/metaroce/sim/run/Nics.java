@@ -3,9 +3,6 @@ package dev.metaroce.sim.run;
 import dev.metaroce.sim.event.EventQueue;
 import dev.metaroce.sim.event.Events;
 import dev.metaroce.sim.fabric.Fabric;
-import dev.metaroce.wire.CommonHeader;
-import dev.metaroce.wire.PacketMemory;
-import dev.metaroce.wire.PacketType;
 
 /** The NICs of all hosts, where they take time; see {@link NicModel}. */
 final class Nics {
@@ -13,9 +10,9 @@ final class Nics {
     private static final long QUEUE_BYTES_MAX = 32 << 10;
 
     private static final double BIT_PS_PER_SECOND = 8e12;
-    private static final int NO_CONTEXT = -1;
 
     private final NicModel model;
+    private final HostProtocol protocol;
     private final EventQueue events;
     private final Fabric fabric;
     private final int[][] hostPorts;
@@ -29,8 +26,14 @@ final class Nics {
     private final long[] hits;
     private final long[] misses;
 
-    Nics(NicModel model, EventQueue events, Fabric fabric, int[][] hostPorts) {
+    Nics(
+            NicModel model,
+            HostProtocol protocol,
+            EventQueue events,
+            Fabric fabric,
+            int[][] hostPorts) {
         this.model = model;
+        this.protocol = protocol;
         this.events = events;
         this.fabric = fabric;
         this.hostPorts = hostPorts;
@@ -58,25 +61,16 @@ final class Nics {
     void receive(long nowPs, int host, int packet) {
         long freeAtPs = Math.max(nowPs, rxFreeAtPs[host]) + model.rxPacketPs();
         if (caches.length > 0) {
-            int key = context(packet);
-            if (key != NO_CONTEXT && caches[host].use(key)) {
+            int key = protocol.context(fabric.memory(packet), fabric.offset(packet));
+            if (key != HostProtocol.NO_CONTEXT && caches[host].use(key)) {
                 hits[host]++;
-            } else if (key != NO_CONTEXT) {
+            } else if (key != HostProtocol.NO_CONTEXT) {
                 misses[host]++;
                 freeAtPs += model.missPs();
             }
         }
         rxFreeAtPs[host] = freeAtPs;
         events.add(freeAtPs + model.busPs(), Events.of(Events.RECEIVED, host, packet));
-    }
-
-    /** The receive context that a packet needs. */
-    private int context(int packet) {
-        PacketMemory memory = fabric.memory(packet);
-        int at = fabric.offset(packet);
-        int type = CommonHeader.type(memory, at);
-        boolean needs = type == PacketType.DATA.code() || type == PacketType.PROBE.code();
-        return needs ? CommonHeader.cid(CommonHeader.ctx(memory, at)) : NO_CONTEXT;
     }
 
     /** True when the NIC of a host would make a packet at once. */

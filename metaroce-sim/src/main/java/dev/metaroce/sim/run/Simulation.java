@@ -65,6 +65,13 @@ public final class Simulation implements Fabric.Hosts {
     private final boolean flowsOnly;
     private final Rng processes;
     private final Fabric fabric;
+    private final HostProtocol protocol;
+    private final int controlClass;
+    private final int cnpClass;
+
+    /** By host: the traffic class of its data. */
+    private final int[] dataClasses;
+
     private final Flows flows = new Flows();
     private final Host[] hosts;
     private final int[][] hostPorts;
@@ -98,6 +105,9 @@ public final class Simulation implements Fabric.Hosts {
         flowsOnly = application.equals(Application.NONE);
         Rng rng = new Rng(config.seed());
         processes = rng.fork("processes");
+        protocol = HostProtocol.of(config);
+        controlClass = config.fabric().controlClass();
+        cnpClass = config.fabric().cnpClass();
         routes = Routes.of(topology);
         int mtu = config.limits().payloadMtu();
         boolean virtual = !config.realPayload();
@@ -116,21 +126,24 @@ public final class Simulation implements Fabric.Hosts {
         batch = new TxBatch(new PacketMemory(batchBytes), BATCH_PACKETS, 1, virtual);
         hosts = new Host[topology.hosts()];
         hostPorts = new int[hosts.length][];
+        dataClasses = new int[hosts.length];
         Rng own = rng.fork("hosts");
         for (int i = 0; i < hosts.length; i++) {
             hosts[i] =
                     new Host(
                             i,
                             config,
+                            protocol,
                             application.limits(i, config.limits()),
                             own,
                             1,
                             application.events(i));
             hostPorts[i] = routes.ports(i);
+            dataClasses[i] = application.dataClass(i, config.fabric().dataClass());
         }
         sending = hosts[0];
         boolean quick = config.nic().equals(NicModel.NONE);
-        nics = quick ? null : new Nics(config.nic(), events, fabric, hostPorts);
+        nics = quick ? null : new Nics(config.nic(), protocol, events, fabric, hostPorts);
     }
 
     Host host(int number) {
@@ -139,6 +152,10 @@ public final class Simulation implements Fabric.Hosts {
 
     public SimConfig config() {
         return config;
+    }
+
+    HostProtocol protocol() {
+        return protocol;
     }
 
     public Topology topology() {
@@ -280,7 +297,7 @@ public final class Simulation implements Fabric.Hosts {
      * before anything else. Time 0 is when warm connections are open.
      */
     public void add(Workload flowsToCome) {
-        if (config.connections() == Connections.WARM) {
+        if (config.connections() == Connections.WARM && !protocol.connectsByHand()) {
             openFor(flowsToCome);
         }
         workload = flowsToCome;
@@ -311,7 +328,7 @@ public final class Simulation implements Fabric.Hosts {
 
     private void open(Host source, Host destination) {
         opening++;
-        source.open(destination);
+        source.open(nowNs(), destination);
         afterTurn(source);
     }
 
@@ -367,7 +384,7 @@ public final class Simulation implements Fabric.Hosts {
         old.dead = true;
         Rng own = processes.fork("process " + old.incarnation);
         int next = old.incarnation + 1;
-        hosts[host] = new Host(host, config, limits, own, next, application.events(host));
+        hosts[host] = new Host(host, config, protocol, limits, own, next, application.events(host));
     }
 
     /** Runs at most so many events; false when none is left. */
@@ -429,7 +446,7 @@ public final class Simulation implements Fabric.Hosts {
             case Events.APPLICATION -> application.onEvent(a);
             case Events.FLOW_START -> {
                 Host source = hosts[flows.source(a)];
-                source.start(flows, a, hosts[flows.destination(a)]);
+                source.start(nowNs(), flows, a, hosts[flows.destination(a)]);
                 afterTurn(source);
             }
             case Events.NIC_SEND -> fabric.enqueue(nowPs, a, Events.b(event));
@@ -482,7 +499,7 @@ public final class Simulation implements Fabric.Hosts {
 
     private void receive(Host to, int packet) {
         // Data completes nothing that a WRITE of this host waits for; only answers do.
-        boolean news = !flowsOnly || !readsNothing || !fabric.isEct(packet);
+        boolean news = !flowsOnly || !readsNothing || kind(packet) != HostProtocol.Kind.DATA;
         deliver(to.number, packet);
         if (news) {
             poll(to);
@@ -504,7 +521,7 @@ public final class Simulation implements Fabric.Hosts {
                     memory,
                     fabric.offset(packet),
                     fabric.datagramBytes(packet),
-                    hosts[fabric.source(packet)].address,
+                    hosts[fabric.source(packet)].source(fabric.sourcePort(packet)),
                     fabric.ecn(packet));
         }
         fabric.give(packet);
@@ -561,7 +578,8 @@ public final class Simulation implements Fabric.Hosts {
         for (int run = 0; run < from.runs(); run++) {
             int destination = Host.numberOf(from.destination(run));
             int route = from.route(run);
-            int flowHash = flowHash(sending.number, destination, sending.firstPort + route);
+            int sourcePort = sending.firstPort + route;
+            int flowHash = flowHash(sending.number, destination, sourcePort);
             int elided = from.lends(run) ? from.lentBytes(run) : 0;
             int stored = from.bytes(run) - elided;
             int packet =
@@ -572,7 +590,9 @@ public final class Simulation implements Fabric.Hosts {
                             from.bytes(run),
                             stored,
                             from.ect(run));
+            fabric.sourcePort(packet, sourcePort);
             copy(from, run, elided, fabric.memory(packet), fabric.offset(packet));
+            fabric.classify(packet, trafficClass(packet));
             int port = portFor(sending.number, route);
             if (nics == null) {
                 fabric.enqueue(nowPs, port, packet);
@@ -580,6 +600,18 @@ public final class Simulation implements Fabric.Hosts {
                 nics.send(nowPs, sending.number, port, packet);
             }
         }
+    }
+
+    private HostProtocol.Kind kind(int packet) {
+        return protocol.kind(fabric.memory(packet), fabric.offset(packet), fabric.isEct(packet));
+    }
+
+    private int trafficClass(int packet) {
+        return switch (kind(packet)) {
+            case DATA -> dataClasses[sending.number];
+            case ANSWER -> controlClass;
+            case CNP -> cnpClass;
+        };
     }
 
     private static void copy(TxBatch from, int run, int elided, PacketMemory to, int at) {

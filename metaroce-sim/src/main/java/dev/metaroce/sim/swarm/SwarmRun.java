@@ -58,7 +58,8 @@ final class SwarmRun implements Application {
                         plan.network.config,
                         plan.network.nic,
                         Connections.COLD,
-                        true);
+                        true,
+                        null);
         simulation = new Simulation(config, plan.network.topology, this);
         for (int i = 0; i < hosts.length; i++) {
             boot(i);

@@ -99,6 +99,23 @@ class MarkingTest {
         return arrivals.subList(from, to).stream().filter(FabricRig.Arrival::ce).count();
     }
 
+    /** The thresholds published for 25, 50 and 100 Gb/s are one law in terms of the rate. */
+    @Test
+    void theThresholdsOfDcqcnGrowWithTheRate() {
+        Marking red = Marking.red();
+
+        for (long rate : new long[] {25, 50, 100}) {
+            assertThat(red.bytes(red.fromBytes(), rate * GBPS)).isEqualTo(rate * 4_000);
+            assertThat(red.bytes(red.allBytes(), rate * GBPS)).isEqualTo(rate * 16_000);
+        }
+        assertThat(red.probabilityMax()).isEqualTo(0.2);
+        // 100 packets of 1 kB wait at 25 Gb/s before any is marked; 400 before all are.
+        List<FabricRig.Arrival> arrivals = burst(red, 25 * GBPS, 600);
+        assertThat(firstMarked(arrivals)).isGreaterThanOrEqualTo(199);
+        assertThat(marks(arrivals, 199, 799)).isBetween(1L, 120L);
+        assertThat(arrivals.subList(810, 1_200)).allMatch(FabricRig.Arrival::ce);
+    }
+
     @Test
     void thresholdsInTheWrongOrderAreRefused() {
         assertThatThrownBy(() -> new Marking(2, 1, 1, false))

@@ -103,6 +103,24 @@ class TrafficClassTest {
     }
 
     @Test
+    void noticesAndControlAndDataHaveAClassEachOrShareOne() {
+        FabricConfig roce = FabricConfig.roce(true);
+        FabricConfig plain = FabricConfig.defaults();
+        FabricConfig two = plain.toBuilder().classes(TrafficClass.strict("x"), CONTROL).build();
+
+        assertThat(roce.cnpClass()).isZero();
+        assertThat(roce.controlClass()).isOne();
+        assertThat(roce.dataClass()).isEqualTo(2);
+        assertThat(roce.classes())
+                .extracting(TrafficClass::lossless)
+                .containsExactly(false, false, true);
+        assertThat(FabricConfig.roce(false).hasLossless()).isFalse();
+        assertThat(two.cnpClass()).isEqualTo(two.controlClass()).isOne();
+        assertThat(two.dataClass()).isZero();
+        assertThat(plain.cnpClass() + plain.controlClass() + plain.dataClass()).isZero();
+    }
+
+    @Test
     void aClassWithoutEcnIsNotMarkedAndOneWithSmallAlphaDropsFirst() {
         TrafficClass small = TrafficClass.weighted("small", 1).withoutEcn().withAlpha(1e-4);
         FabricRig rig = rig(TrafficClass.weighted("large", 1), small);

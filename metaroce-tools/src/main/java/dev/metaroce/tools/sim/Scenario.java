@@ -1,5 +1,6 @@
 package dev.metaroce.tools.sim;
 
+import dev.metaroce.rocev2.RoceSettings;
 import dev.metaroce.sim.run.SimConfig;
 import dev.metaroce.sim.run.Simulation;
 import dev.metaroce.sim.topology.Topology;
@@ -41,12 +42,17 @@ final class Scenario {
     }
 
     SimConfig config(long seed) {
-        return new SimConfig(
-                seed,
-                equipment.transport.limits(hostRate(topology), equipment.mechanisms.mechanisms()),
-                equipment.switches.config(),
-                equipment.nics.model(),
-                equipment.transport.connections());
+        TransportOptions transport = equipment.transport;
+        long rate = hostRate(topology);
+        SimConfig config =
+                new SimConfig(
+                        seed,
+                        transport.limits(rate, equipment.mechanisms.mechanisms()),
+                        equipment.switches.config(transport.isRoce()),
+                        equipment.nics.model(),
+                        transport.connections());
+        RoceSettings roce = transport.roce(rate);
+        return roce == null ? config : config.with(roce);
     }
 
     /** What the fastest host can receive on all of its ports together. */

@@ -90,6 +90,7 @@ public final class SimCommand implements Callable<Integer>, JsonReporter {
     public Integer call() {
         topology.check(runs);
         workload.check();
+        transport.check(mechanisms);
         nics.check();
         switches.check();
         faults.check();

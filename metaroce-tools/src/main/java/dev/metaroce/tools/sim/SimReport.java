@@ -30,22 +30,30 @@ final class SimReport {
                 count(c.planes(), "plane"),
                 rate(c.hostRateBitsPerSecond()));
         out.line(
-                " %s: %s, %s; profile %s, %d paths, MTU %d B, %d contexts,"
-                        + " hints %s; %s start; seed %d",
+                " %s: %s, %s; %s; %s start; seed %d",
                 out.bold(c.workload()),
                 count(c.flows(), "flow"),
                 Terminal.bytes(c.bytes()),
-                c.profile(),
-                c.paths(),
-                c.payloadMtu(),
-                c.contexts(),
-                c.hints() ? "on" : "off",
+                endpoints(c),
                 c.connections(),
                 c.seed());
         if (!c.mechanisms().isEmpty()) {
             out.line(" not as specified: %s", String.join(", ", c.mechanisms()));
         }
         out.line("-".repeat(WIDTH));
+    }
+
+    private static String endpoints(SimConfiguration c) {
+        return c.dcqcn() == null
+                ? "profile %s, %d paths, MTU %d B, %d contexts, hints %s"
+                        .formatted(
+                                c.profile(),
+                                c.paths(),
+                                c.payloadMtu(),
+                                c.contexts(),
+                                c.hints() ? "on" : "off")
+                : "RoCEv2, MTU %d B, Go-Back-N %s, DCQCN %s"
+                        .formatted(c.payloadMtu(), c.goBackN(), c.dcqcn() ? "on" : "off");
     }
 
     void result(SimResult r, MemoryUse memory) {

@@ -26,7 +26,7 @@ final class SwitchOptions {
             description =
                     "Marks packets by the queue ahead of them: none below KMIN bytes, PMAX percent"
                             + " just below KMAX, all from KMAX on. Bytes for a port of 100 Gb/s"
-                            + " (50000,50000,100).")
+                            + " (50000,50000,100; with rocev2 400k,1600k,20).")
     @Nullable Marking ecn;
 
     @Option(
@@ -114,9 +114,13 @@ final class SwitchOptions {
         }
     }
 
-    FabricConfig config() {
+    /**
+     * @param roce true: start from what operators of RoCEv2 run
+     */
+    FabricConfig config(boolean roce) {
+        FabricConfig usual = roce ? FabricConfig.roce(lossless != null) : FabricConfig.defaults();
         FabricConfig.Builder builder =
-                FabricConfig.defaults().toBuilder()
+                usual.toBuilder()
                         .adaptiveRouting(adaptiveRouting)
                         .trimming(trimming)
                         .sameHashSeed(hashSeed == HashSeed.SAME);
@@ -127,7 +131,9 @@ final class SwitchOptions {
             builder.marking(ecn);
         }
         TrafficClass data = TrafficClass.strict("data");
-        if (!oneClass) {
+        if (oneClass) {
+            builder.classes(data);
+        } else if (!roce) {
             TrafficClass classOfData = lossless == null ? data : data.asLossless();
             builder.classes(TrafficClass.strict(TrafficClass.CONTROL), classOfData);
         }

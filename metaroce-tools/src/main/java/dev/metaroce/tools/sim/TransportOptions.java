@@ -1,15 +1,20 @@
 package dev.metaroce.tools.sim;
 
+import dev.metaroce.congestion.DcqcnSettings;
+import dev.metaroce.rocev2.GoBackN;
+import dev.metaroce.rocev2.RoceSettings;
 import dev.metaroce.sim.run.Connections;
 import dev.metaroce.sim.run.SimConfig;
 import dev.metaroce.tools.cli.Choice;
 import dev.metaroce.tools.cli.Numbers;
 import dev.metaroce.tools.cli.Numbers.Whole;
 import dev.metaroce.tools.cli.ProfileName;
+import dev.metaroce.tools.cli.ToolException;
 import dev.metaroce.transport.DeviceLimits;
 import dev.metaroce.transport.ExhaustionPolicy;
 import dev.metaroce.transport.Mechanisms;
 import dev.metaroce.wire.Profile;
+import dev.metaroce.wire.roce.PathMtu;
 
 import org.jspecify.annotations.Nullable;
 
@@ -18,11 +23,36 @@ import picocli.CommandLine.Option;
 /** How the endpoints are set up. */
 final class TransportOptions {
     @Option(
+            names = "--transport",
+            paramLabel = "metaroce|rocev2",
+            converter = TransportOption.class,
+            description =
+                    "What endpoints speak: MetaRoCE, or RoCEv2 with its usual switches: RED, and"
+                            + " CNPs in a class of their own (metaroce).")
+    Transport transport = Transport.METAROCE;
+
+    @Option(
+            names = "--go-back-n",
+            paramLabel = "naive|repaired",
+            converter = GoBackNOption.class,
+            description =
+                    "With rocev2: one NAK for a gap, as most have it, or another when the packet is"
+                            + " lost again (repaired).")
+    @Nullable GoBackN goBackN;
+
+    @Option(
+            names = "--dcqcn",
+            paramLabel = "on|off",
+            converter = SwitchOption.class,
+            description = "With rocev2: marks slow senders down (on).")
+    @Nullable Switch dcqcn;
+
+    @Option(
             names = "--profile",
             paramLabel = "M|S",
             converter = ProfileName.class,
             description = "M: many paths, selective acknowledgement. S: one path, Go-Back-N (M).")
-    Profile profile = Profile.M;
+    @Nullable Profile profile;
 
     @Option(
             names = "--mtu",
@@ -80,6 +110,64 @@ final class TransportOptions {
             description = "Receivers do not tell senders which rate they may take.")
     boolean noHints;
 
+    /** What endpoints speak. */
+    enum Transport {
+        METAROCE,
+        ROCEV2
+    }
+
+    /** On or off. */
+    enum Switch {
+        ON,
+        OFF
+    }
+
+    boolean isRoce() {
+        return transport == Transport.ROCEV2;
+    }
+
+    /** Refuses what would be ignored. */
+    void check(MechanismOptions mechanisms) {
+        if (!isRoce() && (goBackN != null || dcqcn != null)) {
+            throw ToolException.usage(
+                    "--go-back-n and --dcqcn are for --transport rocev2: give it too");
+        }
+        boolean leases =
+                profile != null
+                        || paths != null
+                        || contexts != null
+                        || policy != null
+                        || shortSlots != null
+                        || noHints
+                        || !mechanisms.mechanisms().equals(Mechanisms.DEFAULT);
+        if (isRoce() && leases) {
+            throw ToolException.usage(
+                    "--transport rocev2 has one path and no leases, hints or mechanisms: of the"
+                            + " endpoint options it takes --go-back-n, --dcqcn, --mtu and"
+                            + " --connections");
+        }
+        if (isRoce() && mtu != null && !PathMtu.isValid(mtu)) {
+            throw ToolException.usage(
+                    "--mtu %d: RoCEv2 has 256, 512, 1024, 2048 and 4096".formatted(mtu));
+        }
+    }
+
+    /**
+     * The settings of RoCEv2; null for MetaRoCE.
+     *
+     * @param lineBitsPerSecond of a host
+     */
+    @Nullable RoceSettings roce(long lineBitsPerSecond) {
+        if (!isRoce()) {
+            return null;
+        }
+        RoceSettings.Builder builder = SimConfig.roce(lineBitsPerSecond).toBuilder();
+        if (goBackN != null) {
+            builder.trigger(goBackN);
+        }
+        return builder.dcqcn(dcqcn == Switch.OFF ? null : DcqcnSettings.published()).build();
+    }
+
     Connections connections() {
         return connections == null ? Connections.WARM : connections;
     }
@@ -91,7 +179,9 @@ final class TransportOptions {
         DeviceLimits.Builder builder =
                 SimConfig.limits(noHints ? 0 : inboundRateBitsPerSecond).toBuilder();
         builder.mechanisms(mechanisms);
-        builder.profiles(profile.code());
+        if (profile != null) {
+            builder.profiles(profile.code());
+        }
         if (mtu != null) {
             builder.payloadMtu(mtu);
         }
@@ -124,6 +214,24 @@ final class TransportOptions {
     static final class ConnectionsOption extends Choice<Connections> {
         ConnectionsOption() {
             super(Connections.class);
+        }
+    }
+
+    static final class TransportOption extends Choice<Transport> {
+        TransportOption() {
+            super(Transport.class);
+        }
+    }
+
+    static final class GoBackNOption extends Choice<GoBackN> {
+        GoBackNOption() {
+            super(GoBackN.class);
+        }
+    }
+
+    static final class SwitchOption extends Choice<Switch> {
+        SwitchOption() {
+            super(Switch.class);
         }
     }
 

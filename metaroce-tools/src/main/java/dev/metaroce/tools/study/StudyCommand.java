@@ -18,7 +18,8 @@ import picocli.CommandLine.Spec;
             IncastCommand.class,
             PlanesCommand.class,
             AblationCommand.class,
-            FairnessCommand.class
+            FairnessCommand.class,
+            RoceCommand.class
         })
 public final class StudyCommand implements Runnable {
     @Spec private CommandSpec spec;

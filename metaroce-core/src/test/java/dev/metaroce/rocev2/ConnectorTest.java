@@ -1,0 +1,577 @@
+package dev.metaroce.rocev2;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.metaroce.memory.Access;
+import dev.metaroce.memory.MemoryRegion;
+import dev.metaroce.ring.WorkCompletion;
+import dev.metaroce.testing.Lab;
+import dev.metaroce.transport.ConnectionState;
+import dev.metaroce.transport.DeviceLimits;
+import dev.metaroce.util.Rng;
+import dev.metaroce.verbs.CompletionQueue;
+import dev.metaroce.verbs.Connection;
+import dev.metaroce.verbs.ConnectionRequest;
+import dev.metaroce.verbs.ProtectionDomain;
+import dev.metaroce.verbs.QueuePair;
+import dev.metaroce.wire.NetAddress;
+import dev.metaroce.wire.PacketMemory;
+import dev.metaroce.wire.roce.Bth;
+import dev.metaroce.wire.roce.CmMessage;
+import dev.metaroce.wire.roce.Deth;
+import dev.metaroce.wire.roce.Icrc;
+import dev.metaroce.wire.roce.RcOpcode;
+
+import org.junit.jupiter.api.Test;
+
+import java.lang.foreign.Arena;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.function.Consumer;
+import java.util.function.UnaryOperator;
+
+/** Connections made by messages to queue pair 1: every message lost, repeated or late. */
+class ConnectorTest {
+    private static final long SERVICE = 18_515;
+    private static final long SECOND_NS = 1_000_000_000L;
+    private static final int DEPTH = 16;
+
+    private final Lab lab = new Lab(0xC0DE);
+    private final List<CmMessage.Req> requests = new ArrayList<>();
+    private final List<String> said = new ArrayList<>();
+    private int toDrop;
+    private String dropped = "none";
+    private int copies = 1;
+
+    private final Lab.Node client = node(4_096);
+    private final Lab.Node server = node(4_096);
+    private final End clientEnd = new End(client);
+    private final End serverEnd = new End(server);
+    private final List<Connection> accepted = new ArrayList<>();
+    private final List<ConnectionRequest> held = new ArrayList<>();
+
+    /** What one side needs for queue pairs. */
+    private static final class End {
+        final ProtectionDomain domain;
+        final CompletionQueue done;
+        final MemoryRegion region;
+        final List<QueuePair> pairs = new ArrayList<>();
+
+        End(Lab.Node node) {
+            domain = node.device.allocProtectionDomain();
+            done = node.device.createCompletionQueue(1_024);
+            region = domain.register(Arena.ofAuto().allocate(4_096), Access.ALL);
+        }
+
+        QueuePair add(Connection c) {
+            QueuePair pair = c.createQueuePair(domain, done, done, DEPTH, DEPTH);
+            pairs.add(pair);
+            return pair;
+        }
+
+        int completed() {
+            WorkCompletion wc = new WorkCompletion();
+            int good = 0;
+            while (done.poll(wc)) {
+                assertThat(wc.status()).hasToString("SUCCESS");
+                good++;
+            }
+            return good;
+        }
+    }
+
+    ConnectorTest() {
+        lab.addFault(
+                packet -> {
+                    PacketMemory m = new PacketMemory(packet.bytes.length);
+                    m.bytes().put(0, packet.bytes);
+                    CmMessage message = CmMessage.parse(m, 0, packet.bytes.length);
+                    if (message == null) {
+                        return 1;
+                    }
+                    if (message instanceof CmMessage.Req req) {
+                        requests.add(req);
+                    }
+                    String kind = message.getClass().getSimpleName();
+                    said.add((packet.from == client ? "> " : "< ") + kind);
+                    if (kind.equals(dropped) && toDrop > 0) {
+                        toDrop--;
+                        return 0;
+                    }
+                    return copies;
+                });
+    }
+
+    private Lab.Node node(int mtu) {
+        DeviceLimits limits = DeviceLimits.defaults().toBuilder().payloadMtu(mtu).build();
+        return lab.addRoce(limits, UnaryOperator.identity());
+    }
+
+    private void drop(String kind, int count) {
+        dropped = kind;
+        toDrop = count;
+    }
+
+    private void serve(int queuePairs) {
+        serve(
+                request -> {
+                    for (int i = 0; i < queuePairs; i++) {
+                        serverEnd.add(request.connection());
+                    }
+                    accepted.add(request.accept(new byte[] {5, 6}));
+                });
+    }
+
+    private void serve(Consumer<ConnectionRequest> handler) {
+        server.device.listen(SERVICE, handler::accept);
+    }
+
+    private Connection dial(byte... privateData) {
+        Connection c = client.device.connect(server.address, SERVICE, privateData);
+        clientEnd.add(c);
+        return c;
+    }
+
+    private void expect(Connection c, ConnectionState state, long maxNs) {
+        lab.expect(state.toString(), () -> c.state() == state, maxNs);
+    }
+
+    /** A SEND each way, on the pairs of this number. */
+    private void transfer(int number) {
+        QueuePair ours = clientEnd.pairs.get(number);
+        QueuePair theirs = serverEnd.pairs.get(number);
+        theirs.postReceive(1, serverEnd.region, 0, 100);
+        ours.postReceive(2, clientEnd.region, 0, 100);
+        ours.postSend(3, clientEnd.region, 0, 100);
+        theirs.postSend(4, serverEnd.region, 0, 100);
+        int[] good = new int[1];
+        lab.expect(
+                "a SEND each way",
+                () -> (good[0] += clientEnd.completed() + serverEnd.completed()) == 4,
+                SECOND_NS);
+    }
+
+    @Test
+    void threeMessagesConnect() {
+        serve(1);
+        Connection c = dial();
+
+        expect(c, ConnectionState.OPEN, SECOND_NS);
+        lab.expect("accepted", () -> accepted.get(0).state() == ConnectionState.OPEN, SECOND_NS);
+
+        assertThat(said).containsExactly("> Req", "< Rep", "> Rtu");
+        assertThat(c.payloadMtu()).isEqualTo(4_096);
+        transfer(0);
+        assertThat(said).hasSize(3);
+    }
+
+    @Test
+    void privateDataGoesBothWaysWithZerosBehind() {
+        List<byte[]> asked = new ArrayList<>();
+        serve(
+                request -> {
+                    asked.add(request.privateData());
+                    serverEnd.add(request.connection());
+                    request.accept(new byte[] {5, 6});
+                });
+        Connection c = dial((byte) 1, (byte) 2, (byte) 3);
+
+        expect(c, ConnectionState.OPEN, SECOND_NS);
+
+        assertThat(asked).containsExactly(Arrays.copyOf(new byte[] {1, 2, 3}, 56));
+        assertThat(c.peerPrivateData()).isEqualTo(Arrays.copyOf(new byte[] {5, 6}, 196));
+        assertThatThrownBy(() -> dial(new byte[57])).hasMessageContaining("at most 56");
+    }
+
+    @Test
+    void theSmallerPathMtuIsFound() {
+        Lab.Node small = node(512);
+        End end = new End(small);
+        small.device.listen(
+                SERVICE,
+                request -> {
+                    end.add(request.connection());
+                    request.accept();
+                });
+        Connection c = client.device.connect(small.address, SERVICE, new byte[0]);
+        clientEnd.add(c);
+
+        expect(c, ConnectionState.OPEN, SECOND_NS);
+
+        assertThat(c.payloadMtu()).isEqualTo(512);
+        assertThat(said.subList(0, 4)).containsExactly("> Req", "< Rej", "> Req", "< Rej");
+    }
+
+    @Test
+    void nobodyListens() {
+        Connection c = dial();
+
+        expect(c, ConnectionState.FAILED, SECOND_NS);
+
+        assertThat(c.failure()).contains("nobody listens");
+        assertThat(said).containsExactly("> Req", "< Rej");
+    }
+
+    @Test
+    void theApplicationRefuses() {
+        serve(request -> request.reject(new byte[] {9}));
+        Connection c = dial();
+
+        expect(c, ConnectionState.FAILED, SECOND_NS);
+
+        assertThat(c.failure()).contains("refused");
+        assertThat(c.peerPrivateData()).startsWith(9);
+        assertThat(server.engine.contextsInUse()).isZero();
+    }
+
+    @Test
+    void aLostRequestIsSentAgain() {
+        serve(1);
+        drop("Req", 3);
+        Connection c = dial();
+
+        expect(c, ConnectionState.OPEN, SECOND_NS);
+
+        assertThat(said).containsExactly("> Req", "> Req", "> Req", "> Req", "< Rep", "> Rtu");
+        transfer(0);
+    }
+
+    @Test
+    void aLostAnswerIsSentAgain() {
+        serve(1);
+        drop("Rep", 2);
+        Connection c = dial();
+
+        expect(c, ConnectionState.OPEN, SECOND_NS);
+
+        assertThat(accepted).hasSize(1);
+        transfer(0);
+    }
+
+    @Test
+    void aPacketStandsForALostReadyToUse() {
+        serve(1);
+        drop("Rtu", 1_000);
+        Connection c = dial();
+        expect(c, ConnectionState.OPEN, SECOND_NS);
+        assertThat(accepted.get(0).state()).isEqualTo(ConnectionState.CONNECTING);
+
+        transfer(0);
+
+        assertThat(accepted.get(0).state()).isEqualTo(ConnectionState.OPEN);
+    }
+
+    @Test
+    void aLostReadyToUseIsSentAgainForTheRepeatedAnswer() {
+        serve(1);
+        drop("Rtu", 2);
+        dial();
+
+        lab.expect(
+                "open at the server",
+                () -> !accepted.isEmpty() && accepted.get(0).state() == ConnectionState.OPEN,
+                SECOND_NS);
+
+        assertThat(said)
+                .containsExactly("> Req", "< Rep", "> Rtu", "< Rep", "> Rtu", "< Rep", "> Rtu");
+    }
+
+    @Test
+    void duplicatesChangeNothing() {
+        serve(1);
+        copies = 3;
+        Connection c = dial();
+
+        expect(c, ConnectionState.OPEN, SECOND_NS);
+        transfer(0);
+        c.close();
+        expect(c, ConnectionState.CLOSED, SECOND_NS);
+        lab.driveUntil(() -> false, 5 * SECOND_NS);
+
+        assertThat(accepted).hasSize(1);
+        assertThat(accepted.get(0).state()).isEqualTo(ConnectionState.CLOSED);
+        assertThat(client.engine.contextsInUse() + server.engine.contextsInUse()).isZero();
+    }
+
+    @Test
+    void nobodyAnswers() {
+        drop("Req", 1_000);
+        Connection c = dial();
+
+        expect(c, ConnectionState.FAILED, 60 * SECOND_NS);
+
+        assertThat(c.failure()).contains("no answer after 16 messages");
+        assertThat(said).hasSize(16);
+    }
+
+    @Test
+    void connectingEndsWithItsTime() {
+        drop("Req", 1_000);
+        Connection c = client.device.connect(server.address, SERVICE, new byte[0], SECOND_NS);
+        clientEnd.add(c);
+        long startNs = lab.nowNs();
+
+        expect(c, ConnectionState.FAILED, 3 * SECOND_NS);
+
+        assertThat(lab.nowNs() - startNs).isEqualTo(SECOND_NS);
+    }
+
+    @Test
+    void theApplicationMayTakeItsTime() {
+        serve(held::add);
+        Connection c = dial();
+        lab.driveUntil(() -> false, 3 * SECOND_NS);
+        assertThat(c.state()).isEqualTo(ConnectionState.CONNECTING);
+        assertThat(held).hasSize(1);
+
+        serverEnd.add(held.get(0).connection());
+        held.get(0).accept();
+        expect(c, ConnectionState.OPEN, SECOND_NS);
+
+        assertThat(said).startsWith("> Req", "< Mra");
+        transfer(0);
+    }
+
+    @Test
+    void aSlowApplicationLosesItsPeer() {
+        serve(held::add);
+        Connection c = dial();
+
+        expect(c, ConnectionState.FAILED, 20 * SECOND_NS);
+
+        assertThat(c.failure()).contains("waited for too long");
+        assertThat(held.get(0).isWithdrawn()).isTrue();
+    }
+
+    @Test
+    void aQueuePairMayComeAfterTheAnswer() {
+        serve(request -> accepted.add(request.accept()));
+        Connection c = client.device.connect(server.address, SERVICE, new byte[0]);
+        lab.driveUntil(() -> false, SECOND_NS);
+        assertThat(said).isEmpty();
+
+        clientEnd.add(c);
+        lab.driveUntil(() -> false, SECOND_NS / 100);
+        assertThat(c.state()).isEqualTo(ConnectionState.CONNECTING);
+        serverEnd.add(accepted.get(0));
+        expect(c, ConnectionState.OPEN, SECOND_NS);
+
+        transfer(0);
+    }
+
+    @Test
+    void furtherQueuePairsFollow() {
+        serve(3);
+        Connection c = dial();
+        clientEnd.add(c);
+        expect(c, ConnectionState.OPEN, SECOND_NS);
+        transfer(1);
+        clientEnd.add(c);
+        transfer(2);
+        transfer(0);
+
+        assertThat(said).hasSize(9);
+        assertThat(accepted).hasSize(1);
+        c.close();
+        expect(c, ConnectionState.CLOSED, SECOND_NS);
+        expect(accepted.get(0), ConnectionState.CLOSED, SECOND_NS);
+        assertThat(client.engine.contextsInUse() + server.engine.contextsInUse()).isZero();
+    }
+
+    @Test
+    void aFurtherQueuePairWaitsForThatOfThePeer() {
+        serve(1);
+        Connection c = dial();
+        clientEnd.add(c);
+        expect(c, ConnectionState.OPEN, SECOND_NS);
+        lab.driveUntil(() -> false, SECOND_NS);
+
+        serverEnd.add(accepted.get(0));
+        lab.driveUntil(() -> false, 2 * SECOND_NS);
+
+        transfer(1);
+    }
+
+    @Test
+    void whoClosesTellsThePeer() {
+        serve(1);
+        Connection c = dial();
+        expect(c, ConnectionState.OPEN, SECOND_NS);
+        transfer(0);
+        said.clear();
+
+        c.close();
+        expect(c, ConnectionState.CLOSED, SECOND_NS);
+        expect(accepted.get(0), ConnectionState.CLOSED, SECOND_NS);
+
+        assertThat(said).containsExactly("> Dreq", "< Drep");
+    }
+
+    @Test
+    void goodbyesAreRepeatedAndGivenUp() {
+        serve(1);
+        Connection c = dial();
+        expect(c, ConnectionState.OPEN, SECOND_NS);
+        transfer(0);
+        said.clear();
+        drop("Dreq", 2);
+        c.close();
+        expect(c, ConnectionState.CLOSED, SECOND_NS);
+        assertThat(said).containsExactly("> Dreq", "> Dreq", "> Dreq", "< Drep");
+
+        Connection second = dial();
+        expect(second, ConnectionState.OPEN, SECOND_NS);
+        server.kill();
+        second.close();
+        expect(second, ConnectionState.CLOSED, 10 * SECOND_NS);
+    }
+
+    @Test
+    void bothEndsClose() {
+        serve(1);
+        Connection c = dial();
+        expect(c, ConnectionState.OPEN, SECOND_NS);
+        transfer(0);
+        said.clear();
+
+        c.close();
+        accepted.get(0).close();
+        expect(c, ConnectionState.CLOSED, SECOND_NS);
+        expect(accepted.get(0), ConnectionState.CLOSED, SECOND_NS);
+
+        assertThat(said).contains("> Dreq", "< Dreq");
+    }
+
+    @Test
+    void whoChangesHisMindTellsThePeer() {
+        serve(held::add);
+        Connection c = dial();
+        lab.expect("offered", () -> !held.isEmpty(), SECOND_NS);
+
+        c.close();
+        lab.expect("withdrawn", () -> held.get(0).isWithdrawn(), SECOND_NS);
+
+        assertThat(c.state()).isEqualTo(ConnectionState.CLOSED);
+        assertThat(said).endsWith("> Rej");
+    }
+
+    @Test
+    void aConnectionThatBreaksTellsThePeerIfItIsThere() {
+        serve(1);
+        Connection c = dial();
+        expect(c, ConnectionState.OPEN, SECOND_NS);
+        transfer(0);
+        said.clear();
+        lab.addFault(packet -> packet.bytes.length == CmMessage.PACKET_BYTES ? 1 : 0);
+
+        clientEnd.pairs.get(0).postSend(1, clientEnd.region, 0, 100);
+        expect(c, ConnectionState.FAILED, 10 * SECOND_NS);
+        expect(accepted.get(0), ConnectionState.CLOSED, SECOND_NS);
+
+        assertThat(said).containsExactly("> Dreq", "< Drep");
+    }
+
+    @Test
+    void aPeerThatRestartedMayUseItsNumbersAgain() {
+        serve(1);
+        dial();
+        lab.expect("open", () -> accepted.size() == 1, SECOND_NS);
+        Connection before = accepted.get(0);
+        expect(before, ConnectionState.OPEN, SECOND_NS);
+
+        CmMessage.Req again = requests.get(0);
+        inject(again);
+        assertThat(accepted).hasSize(1);
+        inject(withTransaction(again, again.transactionId() + 1));
+
+        assertThat(before.state()).isEqualTo(ConnectionState.CLOSED);
+        assertThat(accepted).hasSize(2);
+    }
+
+    @Test
+    void inventedMessagesDoNoHarm() {
+        serve(
+                request -> {
+                    if (accepted.isEmpty()) {
+                        serverEnd.add(request.connection());
+                        accepted.add(request.accept());
+                    } else {
+                        held.add(request);
+                    }
+                });
+        Connection c = dial();
+        expect(c, ConnectionState.OPEN, SECOND_NS);
+        Rng rng = lab.rng("messages");
+        Lab.Node stranger = node(1_024);
+        for (int i = 0; i < 20_000; i++) {
+            byte[] mad = new byte[256];
+            for (int at = 8; at < mad.length; at++) {
+                mad[at] = (byte) rng.nextInt();
+            }
+            ByteBuffer.wrap(mad).putInt(0x0107_0203).putInt(0);
+            ByteBuffer.wrap(mad).putShort(16, (short) (0x10 + rng.nextInt(7)));
+            if (rng.chance(0.5)) {
+                ByteBuffer.wrap(mad).putLong(32, rng.chance(0.5) ? 0x0106_0000L + SERVICE : 0);
+                mad[24 + 43] = 0;
+                mad[24 + 50] = (byte) (rng.nextInt(8) << 4);
+            }
+            Lab.Node to = rng.chance(0.5) ? server : client;
+            lab.deliverNow(stranger.address, to, packet(mad, stranger.address, to.address));
+        }
+        assertThat(held).as("some were offered").isNotEmpty();
+        transfer(0);
+        assertThat(c.state()).isEqualTo(ConnectionState.OPEN);
+        assertThat(accepted.get(0).state()).isEqualTo(ConnectionState.OPEN);
+    }
+
+    private static CmMessage.Req withTransaction(CmMessage.Req r, long transactionId) {
+        return new CmMessage.Req(
+                transactionId,
+                r.localId(),
+                r.serviceId(),
+                r.guid(),
+                r.qpn(),
+                r.psn(),
+                r.responderResources(),
+                r.initiatorDepth(),
+                r.cmTimeout(),
+                r.flowControl(),
+                r.retryCount(),
+                r.rnrRetry(),
+                r.pkey(),
+                r.mtu(),
+                r.cmRetries(),
+                r.shared(),
+                r.local(),
+                r.remote(),
+                r.flowLabel(),
+                r.trafficClass(),
+                r.hopLimit(),
+                r.ackTimeout(),
+                r.privateData());
+    }
+
+    private void inject(CmMessage message) {
+        PacketMemory m = new PacketMemory(CmMessage.PACKET_BYTES);
+        message.encode(m, 0);
+        byte[] mad = new byte[256];
+        m.bytes().get(20, mad);
+        lab.deliverNow(client.address, server, packet(mad, client.address, server.address));
+    }
+
+    private static byte[] packet(byte[] mad, NetAddress from, NetAddress to) {
+        PacketMemory m = new PacketMemory(CmMessage.PACKET_BYTES);
+        Bth.encode(m, 0, RcOpcode.UD_SEND_ONLY, 0, 256, Bth.DEFAULT_PKEY, 1, false, 0);
+        Deth.encode(m, 0, Deth.QP1_QKEY, 1);
+        m.bytes().put(20, mad);
+        Icrc icrc = new Icrc();
+        icrc.flow(from, to);
+        icrc.seal(m, 0, 20, 256);
+        byte[] bytes = new byte[CmMessage.PACKET_BYTES];
+        m.bytes().get(0, bytes);
+        return bytes;
+    }
+}
