@@ -148,7 +148,8 @@ class RoceGoldenTest {
                 });
         lab.advance(1);
         List<byte[]> withAddress = requests.stream().filter(RoceGoldenTest::hasAddress).toList();
-        long base = withAddress.stream().mapToLong(r -> memory(r).i64(VA_AT)).min().orElse(0);
+        long lowest = withAddress.stream().mapToLong(r -> memory(r).i64(VA_AT)).min().orElse(0);
+        long base = lowest & -PAGE;
         int key = withAddress.isEmpty() ? 0 : memory(withAddress.get(0)).i32(RKEY_AT);
         int qpn = qp.localEnd().qpn();
         for (byte[] request : requests) {
