@@ -52,7 +52,7 @@ class TsharkIT {
 
     private final List<byte[]> packets = new ArrayList<>();
 
-    @TempDir Path directory;
+    @TempDir private Path directory;
 
     @BeforeAll
     static void findTshark() {
