@@ -34,6 +34,7 @@ final class SelfServer implements AutoCloseable {
         arguments.addAll(sockets.arguments());
         String transport = EndpointOptions.TransportName.label(options.transport);
         arguments.addAll(List.of("--transport", transport));
+        arguments.addAll(List.of("--qp-timeout", options.qpTimeout + ""));
         arguments.addAll(List.of("--drive", Choice.label(options.drive)));
         if (options.mtu != null) {
             arguments.addAll(List.of("--mtu", options.mtu.toString()));
