@@ -88,10 +88,15 @@ public final class GoBackNStudy {
             return (1 - loss) / (1 - loss + loss * (packets + again));
         }
 
-        /** The shortest time-out that is not too short: a round trip and a half, or more. */
-        public static int shortTimeout(int packets) {
+        /**
+         * The shortest time-out that does no harm. With the naive trigger that is a round trip and
+         * a half; with the other nothing may be acknowledged for some round trips while packets are
+         * sent again, and a timer that goes off then does so once more.
+         */
+        public static int shortTimeout(GoBackN trigger, int packets) {
+            double roundTrips = trigger == GoBackN.NAIVE ? 1.5 : 2.5;
             int exponent = 1;
-            while (4_096_000L << exponent < packets * PACKET_PS * 3 / 2) {
+            while (4_096_000L << exponent < packets * PACKET_PS * roundTrips) {
                 exponent++;
             }
             return exponent;

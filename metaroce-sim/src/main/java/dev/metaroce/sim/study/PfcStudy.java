@@ -12,11 +12,10 @@ import dev.metaroce.sim.run.NicModel;
 import dev.metaroce.sim.run.SimConfig;
 import dev.metaroce.sim.run.Simulation;
 import dev.metaroce.sim.run.Summary;
-import dev.metaroce.sim.topology.Topologies;
 import dev.metaroce.sim.topology.Topology;
-import dev.metaroce.sim.topology.TopologySpec;
 import dev.metaroce.sim.workload.FlowList;
 import dev.metaroce.transport.DeviceLimits;
+import dev.metaroce.util.Rng;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -30,6 +29,7 @@ import java.util.function.BooleanSupplier;
 public final class PfcStudy {
     private static final int SENDERS_OF_A_LEAF = 16;
     private static final int SPINES = 16;
+    private static final int CLOCK_PPM = 200;
     private static final int RECEIVER = 0;
     private static final int VICTIM_RECEIVER = 1;
     private static final long ENDLESS = 1L << 31;
@@ -128,16 +128,7 @@ public final class PfcStudy {
         leaves = 1 + setup.senders() / SENDERS_OF_A_LEAF;
         // On each leaf 16 hosts that send, and one more: the victim is that of the last.
         int hosts = leaves * (SENDERS_OF_A_LEAF + 1);
-        Topology topology =
-                Topologies.build(
-                        TopologySpec.builder(TopologySpec.Kind.LEAF_SPINE)
-                                .hosts(hosts)
-                                .leaves(leaves)
-                                .spines(SPINES)
-                                .hostRate(setup.rateBitsPerSecond())
-                                .linkRate(setup.rateBitsPerSecond())
-                                .delayPs(setup.delayPs())
-                                .build());
+        Topology topology = topology(hosts);
         Operation operation = setup.operation();
         FabricConfig fabric = operation.fabric();
         int lossyClass = fabric.classes().size() - 1;
@@ -170,6 +161,28 @@ public final class PfcStudy {
         }
         flows.add(hosts - 1, VICTIM_RECEIVER, 0, ENDLESS);
         simulation.add(flows.build());
+    }
+
+    /** A leaf-spine network whose hosts have clocks of their own: equal ones lock into step. */
+    private Topology topology(int hosts) {
+        Topology.Builder builder = Topology.builder("leaf-spine", hosts, 1);
+        int[] leaf = new int[leaves];
+        for (int i = 0; i < leaves; i++) {
+            leaf[i] = builder.addSwitch("leaf" + i, 1, 0);
+        }
+        Rng clocks = new Rng(setup.seed()).fork("clocks");
+        for (int host = 0; host < hosts; host++) {
+            long slower = setup.rateBitsPerSecond() * clocks.nextInt(CLOCK_PPM) / 1_000_000;
+            long rate = setup.rateBitsPerSecond() - slower;
+            builder.addLink(host, leaf[host / (SENDERS_OF_A_LEAF + 1)], rate, setup.delayPs(), 0);
+        }
+        for (int i = 0; i < SPINES; i++) {
+            int spine = builder.addSwitch("spine" + i, 2, 0);
+            for (int at : leaf) {
+                builder.addLink(at, spine, setup.rateBitsPerSecond(), setup.delayPs(), 0);
+            }
+        }
+        return builder.build();
     }
 
     /**

@@ -103,7 +103,8 @@ public final class RoceCommand extends SeedStudy {
     private record LossCase(
             String table, String name, GoBackN trigger, Traffic traffic, boolean shortTimer) {
         GoBackNStudy.Setup setup(long seed, int packets, double loss, int needed) {
-            int timer = shortTimer ? GoBackNStudy.Setup.shortTimeout(packets) : ACK_TIMEOUT;
+            int timer =
+                    shortTimer ? GoBackNStudy.Setup.shortTimeout(trigger, packets) : ACK_TIMEOUT;
             return new GoBackNStudy.Setup(seed, trigger, traffic, packets, loss, timer, needed);
         }
     }
