@@ -121,14 +121,22 @@ public final class Endpoint implements AutoCloseable {
     }
 
     /**
-     * The own address, without a port, that the route to the target gives a sender. Of loopback it
-     * is one that the target has not: two devices of RoCEv2 cannot share an address.
+     * A loopback address of this process alone: two devices of RoCEv2 cannot share one.
+     *
+     * @param which 0 or 1
      */
+    public static String ownLoopback(int which) {
+        long pid = ProcessHandle.current().pid();
+        return "127.%d.%d.%d"
+                .formatted(64 + (pid >> 15 & 0x7F), pid >> 7 & 0xFF, (pid & 0x7F) * 2 + which);
+    }
+
+    /** The own address, without a port, for a sender to the target; of loopback, one of its own. */
     public static String sourceTowards(InetSocketAddress target) {
         String to = target.getAddress().getHostAddress();
         if (target.getAddress().isLoopbackAddress()
                 && target.getAddress() instanceof Inet4Address) {
-            return to.equals("127.0.0.2") ? "127.0.0.1" : "127.0.0.2";
+            return ownLoopback(0);
         }
         try (DatagramChannel probe = DatagramChannel.open()) {
             probe.connect(target);

@@ -46,6 +46,16 @@ class EndpointOptions {
     Transport transport = Transport.METAROCE;
 
     @Option(
+            names = {"-u", "--qp-timeout"},
+            paramLabel = "N",
+            converter = QpTimeout.class,
+            defaultValue = "17",
+            description =
+                    "rocev2: packets are sent again, up to 7 times in a row, after 4.096 us * 2^N"
+                            + " without an answer, 1..31 (17: 0.54 s).")
+    int qpTimeout;
+
+    @Option(
             names = "--bind",
             paramLabel = "ADDRESS[,...]",
             description = "Local address, or several of one family, one per plane (any).")
@@ -142,6 +152,8 @@ class EndpointOptions {
         sockets.apply(builder);
         if (transport == Transport.METAROCE) {
             builder.port(udpPort);
+        } else {
+            builder.roce(settings -> settings.ackTimeout(qpTimeout));
         }
         if (bind != null) {
             builder.bind(bind.split(",", -1));
@@ -166,6 +178,12 @@ class EndpointOptions {
     InetSocketAddress bindAddress() {
         String host = java.util.Objects.requireNonNull(bind);
         return Endpoint.resolve(host, port, family()).getFirst();
+    }
+
+    static final class QpTimeout extends Numbers.Whole {
+        QpTimeout() {
+            super(1, 31);
+        }
     }
 
     static final class TransportName implements ITypeConverter<Transport> {

@@ -242,6 +242,9 @@ final class PerfReport {
         out.line("-".repeat(WIDTH));
         PerfMessage.ServerReport server = last.server();
         String where = server.sent() == null ? "data at the server: " : "data at both ends: ";
+        if (test.isRead()) {
+            where = "data at this client: ";
+        }
         String data =
                 intact == null
                         ? ""

@@ -77,7 +77,7 @@ abstract class PerfTestCommand implements Callable<Integer>, JsonReporter {
             if (options.loss != null) {
                 return measureThroughRelay(second, options.loss);
             }
-            String loopback = options.ipv6 ? "::1" : "127.0.0.1";
+            String loopback = SelfServer.address(options);
             int code = measure(Endpoint.resolve(loopback, second.port(), Endpoint.Family.ANY));
             second.awaitExit();
             return code;

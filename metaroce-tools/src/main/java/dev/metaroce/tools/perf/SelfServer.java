@@ -1,8 +1,10 @@
 package dev.metaroce.tools.perf;
 
+import dev.metaroce.net.Transport;
 import dev.metaroce.tools.cli.ChildJvm;
 import dev.metaroce.tools.cli.Choice;
 import dev.metaroce.tools.cli.ToolException;
+import dev.metaroce.tools.link.Endpoint;
 import dev.metaroce.tools.link.SocketOptions;
 
 import java.io.BufferedReader;
@@ -30,10 +32,11 @@ final class SelfServer implements AutoCloseable {
     static SelfServer start(PerfTest test, PerfOptions options, SocketOptions sockets) {
         List<String> arguments = new ArrayList<>();
         arguments.addAll(List.of("perf", test.command(), "--port", "0", "--end-with-parent"));
-        arguments.addAll(List.of("--bind", options.ipv6 ? "::1" : "127.0.0.1"));
+        arguments.addAll(List.of("--bind", address(options)));
         arguments.addAll(sockets.arguments());
         String transport = EndpointOptions.TransportName.label(options.transport);
         arguments.addAll(List.of("--transport", transport));
+        arguments.addAll(List.of("--qp-timeout", options.qpTimeout + ""));
         arguments.addAll(List.of("--drive", Choice.label(options.drive)));
         if (options.mtu != null) {
             arguments.addAll(List.of("--mtu", options.mtu.toString()));
@@ -56,6 +59,14 @@ final class SelfServer implements AutoCloseable {
                             + "; its own message is above");
         }
         return new SelfServer(process, output, ServerRun.portOf(line));
+    }
+
+    /** Where it listens. */
+    static String address(PerfOptions options) {
+        if (options.transport == Transport.ROCE_V2) {
+            return Endpoint.ownLoopback(1);
+        }
+        return options.ipv6 ? "::1" : "127.0.0.1";
     }
 
     int port() {

@@ -1,0 +1,58 @@
+package dev.metaroce.tools.perf;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.metaroce.tools.Tool;
+
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import tools.jackson.databind.JsonNode;
+
+import java.util.concurrent.TimeUnit;
+
+/** The tests of perf over RoCEv2, both ends ours. */
+@Timeout(value = 180, unit = TimeUnit.SECONDS)
+class PerfRoceIT {
+    private static JsonNode run(String test, String... more) {
+        String[] all = new String[more.length + 7];
+        System.arraycopy(
+                new String[] {
+                    test, "--self", "--json", "--transport", "rocev2", "--warm-up", "0.1"
+                },
+                0,
+                all,
+                0,
+                7);
+        System.arraycopy(more, 0, all, 7, more.length);
+        try (Tool run = Runs.perf(all)) {
+            assertThat(run.awaitExit(120)).as(run::toString).isZero();
+            JsonNode document = Runs.document(run.out());
+            JsonNode configuration = document.get("configuration");
+            assertThat(configuration.get("transport").asString()).isEqualTo("rocev2");
+            assertThat(configuration.get("exchange").asString()).isEqualTo("native");
+            assertThat(configuration.get("profile").isNull()).isTrue();
+            assertThat(configuration.get("payload_mtu").asInt()).isEqualTo(4096);
+            assertThat(configuration.get("remote_address").asString()).endsWith(":4791");
+            return document;
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"write-bw, inline", "write-bw, thread", "read-bw, inline", "send-bw, inline"})
+    void bandwidthTestsMoveIntactData(String test, String drive) {
+        JsonNode document = run(test, "-n", "100", "-s", "20001", "-q", "2", "--drive", drive);
+        Runs.assertAddsUp(document);
+        assertThat(document.get("iterations").asLong()).isEqualTo(200);
+        assertThat(document.get("data_intact").asBoolean()).isTrue();
+        assertThat(document.get("contexts_peak").asInt()).as("queue pairs").isEqualTo(3);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"write-lat", "send-lat"})
+    void latencyTestsPlayAllRounds(String test) {
+        assertThat(run(test, "-n", "200").get("iterations").asLong()).isEqualTo(200);
+    }
+}
