@@ -14,13 +14,12 @@ import dev.metaroce.wire.roce.CmMessage;
 import dev.metaroce.wire.roce.CmMessage.IpAddresses;
 import dev.metaroce.wire.roce.CmReject;
 import dev.metaroce.wire.roce.PathMtu;
-import dev.metaroce.wire.roce.PrivateData;
 import dev.metaroce.wire.roce.RoceUdp;
 
 import org.jspecify.annotations.Nullable;
 
 import java.nio.ByteBuffer;
-import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
@@ -44,16 +43,13 @@ final class Connector {
     /** Private data that an application may give to connect. */
     static final int MOST_PRIVATE_BYTES = IpAddresses.USER_BYTES;
 
-    /** The service of further queue pairs: "MetaRoCE". */
-    static final long FURTHER_SERVICE = 0x4D65_7461_526F_4345L;
-
     /** When a message is sent again first; then after twice the time, and so on. */
     private static final long RESEND_NS = 50_000_000L;
 
     private static final long LONGEST_RESEND_NS = 2_000_000_000L;
 
     /** How often a REQ or REP is sent again, the most that a REQ can tell. */
-    private static final int MOST_RESENT = 15;
+    static final int MOST_RESENT = 15;
 
     private static final int MOST_DREQ_RESENT = 4;
 
@@ -63,24 +59,14 @@ final class Connector {
     /** How long an exchange that is over is known. */
     private static final long TIME_WAIT_NS = 1_000_000_000L;
 
-    /** What we tell of our patience: 4.096 us * 2^20, as Linux does. */
-    private static final int CM_TIMEOUT = 20;
-
     private static final long CM_TIMEOUT_UNIT_NS = 4_096;
     private static final int LONGEST_CM_TIMEOUT = 24;
-
-    private static final int RETRY_FOREVER = 7;
-    private static final int HOP_LIMIT = 64;
-    private static final int LABEL = 0xF_FFFF;
-
-    /** Of ports: those that the IP CM header says we send from, which nobody looks at. */
-    private static final int EPHEMERAL = 0xC000;
 
     private final RoceState device;
     private final Exchanges exchanges;
     private final CmOutbox outbox;
-    private final Map<Long, Acceptor> acceptors = new HashMap<>();
-    private final long guid;
+    private final Map<Long, Acceptor> acceptors = new LinkedHashMap<>();
+    private final CmMessages messages;
     private @Nullable NetAddress unsentTo;
     private String unsentWhy = "";
 
@@ -88,7 +74,7 @@ final class Connector {
         this.device = device;
         exchanges = device.exchanges;
         outbox = new CmOutbox(device);
-        guid = device.guid();
+        messages = new CmMessages(device);
     }
 
     // Application
@@ -206,8 +192,8 @@ final class Connector {
         }
         int mtu = PathMtu.bytes(req.mtu());
         if (mtu == 0 || mtu > device.mtu) {
-            outbox.add(from, refusal(req, CmReject.MTU));
-        } else if (req.serviceId() == FURTHER_SERVICE) {
+            outbox.add(from, CmMessages.refusal(req, CmReject.MTU));
+        } else if (req.serviceId() == CmMessages.FURTHER_SERVICE) {
             onFurther(nowNs, req, from);
         } else {
             offer(nowNs, req, from);
@@ -218,7 +204,7 @@ final class Connector {
     private void again(Exchange e) {
         CmMessage latest = e.latest;
         switch (e.state) {
-            case OFFERED, ACCEPTED -> askToWait(e);
+            case OFFERED, ACCEPTED -> outbox.add(e.peer, CmMessages.askToWait(e));
             case REP_SENT, ESTABLISHED, OVER -> {
                 if (latest instanceof CmMessage.Rep || latest instanceof CmMessage.Rej) {
                     outbox.add(e.peer, latest);
@@ -234,7 +220,7 @@ final class Connector {
         long serviceId = IpAddresses.fromWire(req.serviceId());
         Acceptor acceptor = acceptors.get(serviceId);
         if (acceptor == null) {
-            outbox.add(from, refusal(req, CmReject.NO_SERVICE));
+            outbox.add(from, CmMessages.refusal(req, CmReject.NO_SERVICE));
             return;
         }
         RcConnection c =
@@ -247,7 +233,7 @@ final class Connector {
         c.peerPrivateData = IpAddresses.user(req);
         Exchange e = answering(nowNs, c, 0, req, from);
         if (e == null) {
-            outbox.add(from, refusal(req, CmReject.NO_RESOURCES));
+            outbox.add(from, CmMessages.refusal(req, CmReject.NO_RESOURCES));
             return;
         }
         c.exchange = e;
@@ -278,7 +264,7 @@ final class Connector {
         switch (offer.await()) {
             case NONE, PENDING -> {
                 arm(e, nowNs + ANSWER_NS);
-                askToWait(e);
+                outbox.add(e.peer, CmMessages.askToWait(e));
             }
             case ACCEPTED -> {
                 e.state = State.ACCEPTED;
@@ -309,7 +295,7 @@ final class Connector {
         Exchange first = exchanges.findAsked(data.getInt(), from);
         int stream = data.getInt();
         if (first == null || first.connection.isEnded()) {
-            outbox.add(from, refusal(req, CmReject.UNKNOWN_ID));
+            outbox.add(from, CmMessages.refusal(req, CmReject.UNKNOWN_ID));
             return;
         }
         RcConnection c = first.connection;
@@ -324,7 +310,7 @@ final class Connector {
                         ? answering(nowNs, c, stream, req, from)
                         : null;
         if (e == null) {
-            outbox.add(from, refusal(req, CmReject.NO_RESOURCES));
+            outbox.add(from, CmMessages.refusal(req, CmReject.NO_RESOURCES));
             return;
         }
         qp.exchange = e;
@@ -343,9 +329,9 @@ final class Connector {
         Exchange e = exchanges.find(rep.remoteId(), from);
         RcQueuePair qp = e == null ? null : e.queuePair();
         if (e == null || qp == null) {
-            outbox.add(from, refusal(rep));
+            outbox.add(from, CmMessages.refusal(rep));
         } else if (e.state == State.ESTABLISHED && e.remoteId == rep.localId()) {
-            outbox.add(from, readyToUse(e));
+            outbox.add(from, CmMessages.readyToUse(e));
         } else if (e.state == State.REQ_SENT) {
             e.remoteId = rep.localId();
             RoceConnect end = end(e, qp, rep.qpn(), rep.responderResources());
@@ -356,7 +342,7 @@ final class Connector {
             if (e.stream == 0) {
                 e.connection.peerPrivateData = rep.privateData().bytes();
             }
-            outbox.add(from, readyToUse(e));
+            outbox.add(from, CmMessages.readyToUse(e));
             establish(nowNs, e, qp);
         }
     }
@@ -399,7 +385,7 @@ final class Connector {
         if (rej.reason() == CmReject.MTU.code() && e.mtu > PathMtu.MIN_BYTES && qp != null) {
             e.mtu /= 2;
             e.transactionId++;
-            send(nowNs, e, request(e, qp));
+            send(nowNs, e, messages.request(e, qp));
             return;
         }
         over(nowNs, e);
@@ -517,7 +503,7 @@ final class Connector {
         e.state = State.REQ_SENT;
         e.transactionId = Integer.toUnsignedLong(e.localId) << 8;
         e.mtu = mtu;
-        send(nowNs, e, request(e, qp));
+        send(nowNs, e, messages.request(e, qp));
     }
 
     private void askFurther(long nowNs, RcConnection c, RcQueuePair qp) {
@@ -543,32 +529,13 @@ final class Connector {
             refuse(nowNs, e, CmReject.NO_RESOURCES, RcConnection.NO_DATA);
             return;
         }
-        int most = device.settings.maxReadAtomic();
         e.state = State.REP_SENT;
-        send(
-                nowNs,
-                e,
-                new CmMessage.Rep(
-                        e.transactionId,
-                        e.localId,
-                        e.remoteId,
-                        qp.qpn(),
-                        qp.firstPsn(),
-                        Math.min(most, req.initiatorDepth()),
-                        Math.min(most, req.responderResources()),
-                        device.settings.ackTimeout(),
-                        true,
-                        RETRY_FOREVER,
-                        qp.settings().shared() != null,
-                        guid,
-                        PrivateData.of(
-                                e.stream == 0 ? e.connection.privateData : RcConnection.NO_DATA,
-                                CmMessage.REP_PRIVATE_BYTES)));
+        send(nowNs, e, messages.answer(e, req, qp));
     }
 
     /** The other end of a queue pair: it starts with the PSN that we tell it. */
     private static RoceConnect end(Exchange e, RcQueuePair qp, int qpn, int reads) {
-        return new RoceConnect(e.peer, qpn, qp.firstPsn(), e.mtu, Math.max(1, reads));
+        return new RoceConnect(e.peer, qpn, qp.firstPsn(), e.mtu, reads);
     }
 
     private void establish(long nowNs, Exchange e, RcQueuePair qp) {
@@ -586,25 +553,15 @@ final class Connector {
     }
 
     private void refuse(long nowNs, Exchange e, CmReject reason, byte[] data) {
-        int about = e.state == State.REQ_SENT && e.remoteId != 0 ? CmMessage.Rej.REP : 0;
-        CmMessage.Rej rej =
-                new CmMessage.Rej(
-                        e.transactionId,
-                        e.localId,
-                        e.remoteId,
-                        about,
-                        reason.code(),
-                        PrivateData.of(data, CmMessage.REJ_PRIVATE_BYTES));
+        CmMessage.Rej rej = CmMessages.refusal(e, reason, data);
         e.latest = rej;
         outbox.add(e.peer, rej);
         over(nowNs, e);
     }
 
     private void sayGoodbye(long nowNs, Exchange e) {
-        RcQueuePair qp = e.queuePair();
-        int remoteQpn = qp == null ? 0 : qp.remoteQpn;
         e.state = State.DREQ_SENT;
-        send(nowNs, e, new CmMessage.Dreq(e.transactionId + 1, e.localId, e.remoteId, remoteQpn));
+        send(nowNs, e, CmMessages.goodbye(e));
     }
 
     /** The other end knows that it is over. */
@@ -669,83 +626,5 @@ final class Connector {
 
     private static @Nullable Exchange exchangeOf(RcQueuePair qp) {
         return qp.id() == 0 ? qp.connection.exchange : qp.exchange;
-    }
-
-    // What messages say
-
-    private CmMessage.Req request(Exchange e, RcQueuePair qp) {
-        RcConnection c = e.connection;
-        int most = device.settings.maxReadAtomic();
-        long serviceId = e.stream == 0 ? IpAddresses.toWire(c.serviceId) : FURTHER_SERVICE;
-        NetAddress here = device.local(e.peer);
-        return new CmMessage.Req(
-                e.transactionId,
-                e.localId,
-                serviceId,
-                guid,
-                qp.qpn(),
-                qp.firstPsn(),
-                most,
-                most,
-                CM_TIMEOUT,
-                true,
-                device.settings.retryCount(),
-                RETRY_FOREVER,
-                device.settings.pKey(),
-                PathMtu.code(e.mtu),
-                MOST_RESENT,
-                qp.settings().shared() != null,
-                here,
-                e.peer,
-                qp.qpn() & LABEL,
-                0,
-                HOP_LIMIT,
-                device.settings.ackTimeout(),
-                requestData(e, serviceId, here));
-    }
-
-    private static PrivateData requestData(Exchange e, long serviceId, NetAddress here) {
-        RcConnection c = e.connection;
-        Exchange first = c.exchange;
-        if (e.stream != 0 && first != null) {
-            byte[] data = ByteBuffer.allocate(8).putInt(first.localId).putInt(e.stream).array();
-            return PrivateData.of(data, CmMessage.REQ_PRIVATE_BYTES);
-        }
-        if (!IpAddresses.isPort(serviceId)) {
-            return PrivateData.of(c.privateData, CmMessage.REQ_PRIVATE_BYTES);
-        }
-        NetAddress from = RoceState.withPort(here, EPHEMERAL | (e.localId & ~EPHEMERAL & 0xFFFF));
-        return IpAddresses.privateData(from, e.peer, c.privateData);
-    }
-
-    private void askToWait(Exchange e) {
-        outbox.add(
-                e.peer,
-                new CmMessage.Mra(
-                        e.transactionId, e.localId, e.remoteId, CmMessage.Rej.REQ, CM_TIMEOUT));
-    }
-
-    private static CmMessage.Rtu readyToUse(Exchange e) {
-        return new CmMessage.Rtu(e.transactionId, e.localId, e.remoteId);
-    }
-
-    private static CmMessage.Rej refusal(CmMessage.Req req, CmReject reason) {
-        return new CmMessage.Rej(
-                req.transactionId(),
-                0,
-                req.localId(),
-                CmMessage.Rej.REQ,
-                reason.code(),
-                PrivateData.of(RcConnection.NO_DATA, CmMessage.REJ_PRIVATE_BYTES));
-    }
-
-    private static CmMessage.Rej refusal(CmMessage.Rep rep) {
-        return new CmMessage.Rej(
-                rep.transactionId(),
-                rep.remoteId(),
-                rep.localId(),
-                CmMessage.Rej.REP,
-                CmReject.UNKNOWN_ID.code(),
-                PrivateData.of(RcConnection.NO_DATA, CmMessage.REJ_PRIVATE_BYTES));
     }
 }

@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 
 import java.util.ArrayDeque;
 import java.util.Arrays;
-import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
@@ -32,7 +32,7 @@ final class Exchanges {
     private final IntRing free = new IntRing();
     private int usedPlaces = 1;
     private int inUse;
-    private final Map<PeerId, Exchange> asked = new HashMap<>();
+    private final Map<PeerId, Exchange> asked = new LinkedHashMap<>();
 
     /** Of connections that ended for a reason that the connector did not know. */
     final ArrayDeque<Exchange> dropped = new ArrayDeque<>();

@@ -52,6 +52,10 @@ public final class RcConnection implements ProtocolConnection {
         BY_HAND
     }
 
+    private static final String ECN_MISSING_TEXT =
+            "packets of the peer come without ECN: cleared on the way, or not set by its system;"
+                    + " loss alone tells of congestion";
+
     private static final int MAX_QPS = 1 << 16;
     static final byte[] NO_DATA = {};
     private static final RcQueuePair[] NO_QPS = {};
@@ -80,6 +84,7 @@ public final class RcConnection implements ProtocolConnection {
     private @Nullable Object handle;
     private ConnectionState state = ConnectionState.CONNECTING;
     private String failure = "";
+    private boolean lacksEcn;
     private RcQueuePair[] qps = NO_QPS;
 
     RcConnection(RoceState device, Kind kind, long connectionId, NetAddress peer, long serviceId) {
@@ -237,6 +242,14 @@ public final class RcConnection implements ProtocolConnection {
             }
         }
         return true;
+    }
+
+    /** Data of the peer came without ECN; that is told once. */
+    void noteMissingEcn() {
+        if (!lacksEcn) {
+            lacksEcn = true;
+            notices.raise(AsyncEventType.ECN_MISSING, this, ECN_MISSING_TEXT);
+        }
     }
 
     /** Ends it for a reason: one line without the name of the connection. */

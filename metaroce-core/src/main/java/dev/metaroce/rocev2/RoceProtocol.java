@@ -24,8 +24,6 @@ import dev.metaroce.wire.roce.Icrc;
 import dev.metaroce.wire.roce.RcOpcode;
 import dev.metaroce.wire.roce.RoceDoor;
 
-import org.jspecify.annotations.Nullable;
-
 import java.util.function.IntSupplier;
 
 /**
@@ -235,9 +233,7 @@ public final class RoceProtocol implements Protocol {
             int at,
             int bytes,
             Ecn ecn) {
-        if (ecn == Ecn.CE) {
-            responder.onMark(nowNs, qp);
-        }
+        responder.noteEcn(nowNs, qp, opcode, ecn);
         if (opcode.isRequest()) {
             responder.onRequest(nowNs, qp, opcode, m, at, bytes);
         } else if (opcode.isResponse()) {
@@ -356,10 +352,5 @@ public final class RoceProtocol implements Protocol {
     @Override
     public long contextTableBytes() {
         return device.qps.mostBytes();
-    }
-
-    /** The queue pair with a number, for tests that look inside. */
-    @Nullable RcQueuePair queuePair(int qpn) {
-        return device.qps.find(qpn);
     }
 }

@@ -9,6 +9,7 @@ import dev.metaroce.ring.CompletionRing.Extra;
 import dev.metaroce.ring.WcOpcode;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.ring.WorkRequest;
+import dev.metaroce.wire.Ecn;
 import dev.metaroce.wire.PacketMemory;
 import dev.metaroce.wire.TxBatch;
 import dev.metaroce.wire.roce.AtomicEth;
@@ -54,12 +55,23 @@ final class RoceResponder {
         answers = new RoceAnswers(device);
     }
 
-    /** A packet for a queue pair came with a mark of congestion. */
-    void onMark(long nowNs, RcQueuePair qp) {
-        device.count(CounterId.CE_PACKETS);
-        if (device.settings.dcqcn() != null) {
+    /**
+     * A packet for a queue pair came with this. Data of a peer that has congestion control as we
+     * have are to be ECN-capable.
+     */
+    void noteEcn(long nowNs, RcQueuePair qp, RcOpcode opcode, Ecn ecn) {
+        if (ecn == Ecn.CE) {
+            device.count(CounterId.CE_PACKETS);
+        }
+        if (device.settings.dcqcn() == null) {
+            return;
+        }
+        if (ecn == Ecn.CE) {
             qp.receiving.noteMark(nowNs);
             answerLater(qp.receiving);
+        } else if (ecn == Ecn.NOT_ECT && (opcode.isRequest() || opcode.isReadResponse())) {
+            device.count(CounterId.NOT_ECT_PACKETS);
+            qp.connection.noteMissingEcn();
         }
     }
 

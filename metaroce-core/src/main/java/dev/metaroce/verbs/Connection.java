@@ -60,7 +60,10 @@ public final class Connection {
         return transport.peer();
     }
 
-    /** The peer's private data: of its answer at the dialling end, of its request at the other. */
+    /**
+     * The peer's private data: of its answer at the dialling end, of its request at the other. With
+     * RoCEv2 its length is not known, and zeros follow.
+     */
     public byte[] peerPrivateData() {
         return transport.peerPrivateData();
     }

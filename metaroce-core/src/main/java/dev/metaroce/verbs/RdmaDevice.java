@@ -109,7 +109,7 @@ public final class RdmaDevice implements AutoCloseable {
      * as long as that takes.
      *
      * @param serviceId number of the service at the target
-     * @param privateData 0..64 bytes for the target's handler
+     * @param privateData 0..64 bytes for the target's handler, 0..56 with RoCEv2
      */
     public Connection connect(NetAddress target, long serviceId, byte[] privateData) {
         return dial(target, serviceId, privateData, 0);
@@ -121,7 +121,7 @@ public final class RdmaDevice implements AutoCloseable {
      * again. The failure names what was seen meanwhile.
      *
      * @param serviceId number of the service at the target
-     * @param privateData 0..64 bytes for the target's handler
+     * @param privateData 0..64 bytes for the target's handler, 0..56 with RoCEv2
      * @param timeoutNs longest time to connect, 1 ms or more, in nanoseconds
      */
     public Connection connect(

@@ -20,8 +20,12 @@ import dev.metaroce.wire.roce.AckTimeout;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 import java.lang.foreign.Arena;
+import java.lang.foreign.ValueLayout;
+import java.util.List;
 import java.util.function.UnaryOperator;
 
 /** From connect to close, and to the end by silence. */
@@ -37,10 +41,14 @@ class RoceLifeTest {
         final MemoryRegion region;
 
         Side(Lab lab, UnaryOperator<RoceSettings> changes) {
-            node = lab.addRoce(RocePackets.mtu(4096), changes);
+            this(lab, 4096, changes);
+        }
+
+        Side(Lab lab, int mtu, UnaryOperator<RoceSettings> changes) {
+            node = lab.addRoce(RocePackets.mtu(mtu), changes);
             domain = node.device.allocProtectionDomain();
             done = node.device.createCompletionQueue(64);
-            region = domain.register(Arena.ofAuto().allocate(4096), Access.ALL);
+            region = domain.register(Arena.ofAuto().allocate(1 << 20, 8), Access.ALL);
         }
 
         QueuePair open() {
@@ -82,7 +90,8 @@ class RoceLifeTest {
                             server.region.rkey()));
             lab.expect("round " + round, () -> client.done.poll(wc), SECOND);
             assertThat(wc.status()).isEqualTo(WcStatus.SUCCESS);
-            assertThat(server.region.segment().mismatch(client.region.segment())).isEqualTo(-1);
+            assertThat(server.region.segment().asSlice(0, 4096).toArray(ValueLayout.JAVA_BYTE))
+                    .containsOnly((byte) round);
             ours.connection().close();
             theirs.connection().close();
             lab.expect("closed", () -> client.node.device.contextsInUse() == 0, SECOND);
@@ -99,6 +108,47 @@ class RoceLifeTest {
         assertThat(server.node.device.contextsInUse()).isZero();
         // Places are used again, though not at once.
         assertThat(highest).isBetween(200, 301);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"4096,1024", "1024,4096"})
+    @DisplayName("C15: the smaller MTU of the two ends holds in both directions")
+    void c15UnequalMtu(int firstMtu, int secondMtu) {
+        Lab lab = new Lab(15);
+        Side first = new Side(lab, firstMtu, plain -> plain);
+        Side second = new Side(lab, secondMtu, plain -> plain);
+        QueuePair ours = first.open();
+        QueuePair theirs = second.open();
+        connect(ours, theirs);
+        int[] longest = new int[1];
+        lab.addFault(
+                packet -> {
+                    int header = RocePackets.opcode(packet).headerBytes();
+                    longest[0] = Math.max(longest[0], packet.bytes.length - header - 4);
+                    return 1;
+                });
+        int bytes = 1 << 19;
+        theirs.postReceive(1, second.region, bytes, bytes);
+        ours.postReceive(1, first.region, bytes, bytes);
+        for (QueuePair qp : List.of(ours, theirs)) {
+            Side from = qp == ours ? first : second;
+            Side to = qp == ours ? second : first;
+            qp.postWrite(1, from.region, 0, bytes, to.region.address(), to.region.rkey());
+            qp.postRead(2, from.region, 0, bytes, to.region.address(), to.region.rkey());
+            qp.postSend(3, from.region, 0, bytes);
+        }
+        lab.advance(SECOND);
+
+        WorkCompletion wc = new WorkCompletion();
+        for (Side side : List.of(first, second)) {
+            for (int i = 0; i < 4; i++) {
+                assertThat(side.done.poll(wc)).isTrue();
+                assertThat(wc.status()).isEqualTo(WcStatus.SUCCESS);
+            }
+        }
+        assertThat(ours.connection().payloadMtu()).isEqualTo(1024);
+        assertThat(theirs.connection().payloadMtu()).isEqualTo(1024);
+        assertThat(longest[0]).isEqualTo(1024);
     }
 
     @Test

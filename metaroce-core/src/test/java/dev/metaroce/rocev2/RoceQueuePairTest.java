@@ -3,6 +3,7 @@ package dev.metaroce.rocev2;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.metaroce.congestion.DcqcnSettings;
+import dev.metaroce.event.AsyncEventType;
 import dev.metaroce.event.CounterId;
 import dev.metaroce.memory.Access;
 import dev.metaroce.memory.MemoryRegion;
@@ -12,6 +13,9 @@ import dev.metaroce.testing.Lab;
 import dev.metaroce.testing.Pair;
 import dev.metaroce.testing.Reader;
 import dev.metaroce.testing.RocePackets;
+import dev.metaroce.verbs.AsyncEvent;
+import dev.metaroce.verbs.AsyncEvents;
+import dev.metaroce.verbs.ProtectionDomain;
 import dev.metaroce.verbs.QueuePair;
 import dev.metaroce.verbs.QueuePairOptions;
 import dev.metaroce.verbs.ReceiveRequest;
@@ -23,12 +27,14 @@ import dev.metaroce.wire.roce.Bth;
 import dev.metaroce.wire.roce.RcOpcode;
 import dev.metaroce.wire.roce.RoceUdp;
 
+import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -198,6 +204,40 @@ class RoceQueuePairTest {
         assertThat(pair.server.count(CounterId.NAKS_SENT)).isZero();
     }
 
+    @Test
+    @DisplayName("X04: rights and domains are kept")
+    void x04RightsAndDomainsAreKept() {
+        Pair pair = pair(8, UnaryOperator.identity());
+        MemorySegment memory = Arena.ofAuto().allocate(64, 8);
+        memory.fill((byte) 0x5A);
+        ProtectionDomain own = pair.serverEnd.domain;
+        ProtectionDomain other = pair.server.device.allocProtectionDomain();
+        MemoryRegion readOnly = own.register(memory, Access.REMOTE_READ);
+        MemoryRegion writeOnly = own.register(memory, Access.REMOTE_WRITE);
+        MemoryRegion foreign = other.register(memory, Access.ALL);
+        List<QueuePair> qps = pair.clientEnd.pairs;
+        MemoryRegion local = pair.clientEnd.region;
+        long va = memory.address();
+        qps.get(0).postWrite(0, local, 0, 8, va, readOnly.rkey());
+        qps.get(1).postFetchAndAdd(1, local, 0, va, readOnly.rkey(), 1);
+        qps.get(2).postRead(2, local, 0, 8, va, writeOnly.rkey());
+        qps.get(3).postFetchAndAdd(3, local, 0, va, writeOnly.rkey(), 1);
+        qps.get(4).postWrite(4, local, 0, 8, va, foreign.rkey());
+        qps.get(5).postRead(5, local, 0, 8, va, foreign.rkey());
+        qps.get(6).postFetchAndAdd(6, local, 0, va, foreign.rkey(), 1);
+        pair.lab.advance(SECOND);
+        pair.clientEnd.poll();
+
+        assertThat(pair.clientEnd.sends)
+                .hasSize(7)
+                .allMatch(wc -> wc.status() == WcStatus.REMOTE_ACCESS_ERROR);
+        assertThat(memory.toArray(ValueLayout.JAVA_BYTE)).containsOnly(0x5A);
+        qps.get(7).postRead(7, local, 0, 8, va, readOnly.rkey());
+        pair.lab.advance(SECOND);
+        pair.clientEnd.poll();
+        assertThat(pair.clientEnd.sends.get(7).status()).isEqualTo(WcStatus.SUCCESS);
+    }
+
     /** An end of which it is said that it serves none is not asked. */
     @Test
     void readsFailWhereNoneAreServed() {
@@ -334,17 +374,43 @@ class RoceQueuePairTest {
                 .doesNotContain(pair.clientEnd.qp());
     }
 
+    private static Pair withCongestionControl() {
+        return pair(
+                1,
+                plain ->
+                        plain.toBuilder()
+                                .dcqcn(DcqcnSettings.reference())
+                                .lineBitsPerSecond(10_000_000_000L)
+                                .build());
+    }
+
+    @Test
+    @DisplayName("G04: who never sees ECN says so once, and goes on")
+    void g04EcnThatNeverArrivesIsNoticed() {
+        Pair pair = withCongestionControl();
+        AsyncEvents events = pair.server.device.events();
+        pair.lab.addFault(
+                packet -> {
+                    packet.ecn = Ecn.NOT_ECT;
+                    return 1;
+                });
+        pair.write(0, 1, 0, 1 << 20);
+        pair.expectSends(1, SECOND);
+
+        assertThat(pair.server.count(CounterId.NOT_ECT_PACKETS)).isEqualTo(1024);
+        assertThat(pair.client.count(CounterId.NOT_ECT_PACKETS)).isZero();
+        AsyncEvent event = events.poll();
+        assertThat(event).isNotNull();
+        assertThat(event.type()).isEqualTo(AsyncEventType.ECN_MISSING);
+        assertThat(events.poll()).isNull();
+        assertThat(pair.mismatch()).isEqualTo(-1);
+    }
+
     /** Marks make notices, one in 50 us at most, and notices make the sender slow. */
     @Test
-    void marksSlowTheSenderDown() {
-        Pair pair =
-                pair(
-                        1,
-                        plain ->
-                                plain.toBuilder()
-                                        .dcqcn(DcqcnSettings.reference())
-                                        .lineBitsPerSecond(10_000_000_000L)
-                                        .build());
+    @DisplayName("G04: marks on everything slow the sender down, and stop nobody")
+    void g04MarksSlowTheSenderDown() {
+        Pair pair = withCongestionControl();
         long[] notices = new long[2];
         pair.lab.addFault(
                 packet -> {

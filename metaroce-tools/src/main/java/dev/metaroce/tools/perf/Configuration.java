@@ -63,6 +63,10 @@ record Configuration(
         String os,
         int processors) {
 
+    boolean isRoce() {
+        return transport.equals(EndpointOptions.TransportName.label(Transport.ROCE_V2));
+    }
+
     /**
      * @param connection null before both ends met
      * @param server where it was found, null before that

@@ -264,7 +264,7 @@ final class PerfOptions extends EndpointOptions {
         refuse(
                 self && ipv6 && transport == Transport.ROCE_V2,
                 "--self takes two addresses with --transport rocev2, and IPv6 has one: leave -6"
-                    + " out");
+                        + " out");
         refuse(
                 loss != null && transport == Transport.ROCE_V2,
                 "--loss relays MetaRoCE: leave it or --transport rocev2 out");

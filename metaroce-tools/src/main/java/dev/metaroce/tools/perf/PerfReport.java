@@ -1,5 +1,6 @@
 package dev.metaroce.tools.perf;
 
+import dev.metaroce.event.CounterId;
 import dev.metaroce.tools.cli.Json;
 import dev.metaroce.tools.cli.Terminal;
 
@@ -10,6 +11,7 @@ import tools.jackson.databind.node.ObjectNode;
 
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 
 /**
  * Collects a client's results, and shows them as a table in perftest's manner or as one document.
@@ -24,6 +26,7 @@ final class PerfReport {
     private final @Nullable Terminal out;
     private final ObjectNode document = Json.object();
     private final ArrayNode rows = document.arrayNode();
+    private boolean roce;
 
     /**
      * @param all several rows are to come
@@ -50,6 +53,7 @@ final class PerfReport {
 
     /** May be called again when more is known. */
     void configuration(Configuration configuration) {
+        roce = configuration.isRoce();
         document.set("configuration", Json.tree(configuration));
     }
 
@@ -60,9 +64,15 @@ final class PerfReport {
         String rule = "-".repeat(WIDTH);
         out.line(rule);
         String kind = c.bidirectional() ? "bidirectional bandwidth" : "bandwidth";
-        String title = test.title().replace("bandwidth", kind) + " over MetaRoCE";
+        String title =
+                test.title().replace("bandwidth", kind)
+                        + (roce ? " over RoCEv2" : " over MetaRoCE");
         out.line(" ".repeat((WIDTH - title.length()) / 2) + out.bold(title));
-        pair("Number of qps", c.qps(), "Profile", c.profile() + ", " + paths(c));
+        if (roce) {
+            pair("Number of qps", c.qps(), "Exchange", c.exchange());
+        } else {
+            pair("Number of qps", c.qps(), "Profile", c.profile() + ", " + paths(c));
+        }
         pair("TX depth", c.txDepth(), "Payload MTU", c.payloadMtu() + " B");
         pair("Initiators", c.initiators(), "Drive", c.drive());
         pair("Messages", amount(c), "Warm-up", c.warmUpS() + " s");
@@ -236,12 +246,16 @@ final class PerfReport {
                 intact == null
                         ? ""
                         : where + (intact ? out.green("intact") : out.red("WRONG")) + "; ";
-        out.line(
-                " %sreceive contexts in use: at most %d of %d, %s in all",
-                data,
-                server.contextsPeak(),
-                server.contexts(),
-                Terminal.bytes(server.contextTableBytes()));
+        if (roce) {
+            roceFooter(out, data, last);
+        } else {
+            out.line(
+                    " %sreceive contexts in use: at most %d of %d, %s in all",
+                    data,
+                    server.contextsPeak(),
+                    server.contexts(),
+                    Terminal.bytes(server.contextTableBytes()));
+        }
         if (server.sent() != null) {
             out.line(
                     out.dim(
@@ -254,6 +268,31 @@ final class PerfReport {
                                 ? " times are half of a round trip; typical = median"
                                 : " MiB = 2^20 bytes, Gb = 10^9 bits, M = 10^6; average = bytes"
                                         + " / (first post .. last completion)"));
+    }
+
+    /** What RoCEv2 counts, of the last row; a server that is perftest's tells nothing. */
+    private static void roceFooter(Terminal out, String data, PerfClient.Measured last) {
+        PerfMessage.ServerReport server = last.server();
+        out.line(" %sclient: %s", data, roceCounts(last.counters()));
+        if (!server.counters().isEmpty()) {
+            out.line(
+                    " server: at most %d queue pairs in use, %s in all; %s",
+                    server.contextsPeak(),
+                    Terminal.bytes(server.contextTableBytes()),
+                    roceCounts(server.counters()));
+        }
+    }
+
+    private static String roceCounts(Map<String, Long> counters) {
+        return "NAKs %d in, %d out; RNRs %d in, %d out; time-outs %d; duplicates %d; ICRC errors %d"
+                .formatted(
+                        Traffic.count(counters, CounterId.NAKS_RECEIVED),
+                        Traffic.count(counters, CounterId.NAKS_SENT),
+                        Traffic.count(counters, CounterId.RNR_NAKS_RECEIVED),
+                        Traffic.count(counters, CounterId.RNR_NAKS_SENT),
+                        Traffic.count(counters, CounterId.RTO_FIRED),
+                        Traffic.count(counters, CounterId.DUPLICATES),
+                        Traffic.count(counters, CounterId.ICRC_ERRORS));
     }
 
     /** The verdict on a threshold; absent when none was given. */

@@ -52,7 +52,8 @@ record Traffic(
         return new Traffic(first, again, bytes, percent, intact);
     }
 
-    private static long count(Map<String, Long> counters, CounterId id) {
+    /** A count of counters by lower-case name. */
+    static long count(Map<String, Long> counters, CounterId id) {
         return counters.getOrDefault(id.name().toLowerCase(Locale.ROOT), 0L);
     }
 }

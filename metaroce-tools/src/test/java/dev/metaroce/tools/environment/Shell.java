@@ -29,13 +29,18 @@ final class Shell {
     private Shell() {}
 
     static Result run(List<String> command) {
+        return run(PATIENCE_S, command);
+    }
+
+    /** Runs it for so many seconds at most. */
+    static Result run(int patienceS, List<String> command) {
         String text = String.join(" ", command);
         try {
             Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
             process.getOutputStream().close();
             String output =
                     new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-            if (!process.waitFor(PATIENCE_S, TimeUnit.SECONDS)) {
+            if (!process.waitFor(patienceS, TimeUnit.SECONDS)) {
                 process.destroyForcibly();
                 throw new AssertionError("'" + text + "' does not end: " + output);
             }

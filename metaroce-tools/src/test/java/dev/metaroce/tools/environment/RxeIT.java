@@ -1,0 +1,153 @@
+package dev.metaroce.tools.environment;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.metaroce.tools.Tool;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import tools.jackson.databind.JsonNode;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/** RoCEv2 with another implementation: rdma_rxe of Linux, and programs of perftest on it. */
+@Timeout(value = 600, unit = TimeUnit.SECONDS)
+class RxeIT {
+    private static final int PATIENCE_S = 90;
+
+    /** Patient with an end that runs on a busy machine: 1 s to the first repetition. */
+    private static final String PERFTEST = " -d rxe0 -x 1 -F -u 18 -n 20 ";
+
+    /** Every 60th packet of either direction, ours and theirs, is dropped. */
+    private static final String DROPS =
+            """
+            table inet drops {
+                counter sent {}
+                counter received {}
+                chain out {
+                    type filter hook output priority 0;
+                    udp dport 4791 numgen inc mod 60 59 counter name sent drop
+                }
+                chain in {
+                    type filter hook input priority 0;
+                    udp dport 4791 numgen inc mod 60 59 counter name received drop
+                }
+            }
+            """;
+
+    private static NetLab lab;
+    private static Netns net;
+    private static RxeGuest guest;
+
+    @BeforeAll
+    static void boot() {
+        lab = NetLab.open();
+        net = lab.add("rxe");
+        guest = RxeGuest.boot(net);
+    }
+
+    @AfterAll
+    static void end() {
+        if (guest != null) {
+            guest.close();
+        }
+        if (lab != null) {
+            lab.close();
+        }
+    }
+
+    private static Tool perf(String... arguments) {
+        List<String> all = new ArrayList<>(List.of("perf"));
+        all.addAll(List.of(arguments));
+        all.addAll(List.of("--transport", "rocev2", "--exchange", "perftest"));
+        return net.metaroce(all.toArray(String[]::new));
+    }
+
+    private static Tool server(String test, String... more) {
+        List<String> all = new ArrayList<>(List.of(test, "--bind", RxeGuest.HERE));
+        all.addAll(List.of(more));
+        Tool server = perf(all.toArray(String[]::new));
+        server.awaitOut("listening on TCP", PATIENCE_S);
+        return server;
+    }
+
+    private static JsonNode client(String test, String... more) {
+        List<String> all = new ArrayList<>(List.of(test, RxeGuest.ADDRESS, "--json"));
+        all.addAll(List.of(more));
+        try (Tool client = perf(all.toArray(String[]::new))) {
+            assertThat(client.awaitExit(PATIENCE_S)).as(client::toString).isZero();
+            return client.json();
+        }
+    }
+
+    @Test
+    void theGuestHasADeviceOfRxe() {
+        assertThat(guest.run("ibv_devinfo")).contains("rxe0").contains("PORT_ACTIVE");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"write", "read", "send"})
+    void aClientOfPerftestIsServed(String test) {
+        try (Tool server = server(test + "-bw", "-s", "5000")) {
+            guest.run("ib_" + test + "_bw" + PERFTEST + "-s 5000 " + RxeGuest.HERE);
+            String said = server.awaitSuccess(PATIENCE_S);
+            assertThat(said).contains("client " + RxeGuest.ADDRESS).contains("5000 bytes:");
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"write", "read", "send"})
+    void aServerOfPerftestServes(String test) {
+        String job = guest.spawn("ib_" + test + "_bw" + PERFTEST + "-s 5000 -q 2");
+        JsonNode document = client(test + "-bw", "-s", "5000", "-n", "20", "-q", "2");
+        guest.join(job);
+
+        assertThat(document.get("iterations").asInt()).isEqualTo(40);
+        assertThat(document.get("configuration").get("payload_mtu").asInt()).isEqualTo(1024);
+        assertThat(document.get("data_packets").asInt()).isEqualTo(test.equals("read") ? 40 : 200);
+    }
+
+    @Test
+    void writesReadsAndAtomicsOfRxeAreRight() {
+        try (Tool server = server("write-bw", "-s", "64k")) {
+            assertThat(guest.run("peer 1 check " + RxeGuest.HERE)).contains("all as it has to be");
+            assertThat(server.awaitExit(PATIENCE_S)).as(server::toString).isZero();
+        }
+    }
+
+    @Test
+    void ourWritesArriveWholeAtRxe() {
+        String job = guest.spawn("peer 1 hold 60001");
+        client("write-bw", "-s", "60001", "-n", "20");
+        assertThat(guest.join(job)).contains("all as it has to be");
+    }
+
+    @Test
+    void whatTheNetworkDropsIsSentAgain() {
+        Shell.Result nft = Shell.run("nft", "--version");
+        Assumptions.assumeTrue(nft.exitCode() == 0, () -> "needs nftables: " + nft);
+        net.run("nft", DROPS);
+        try {
+            writesReadsAndAtomicsOfRxeAreRight();
+            String job = guest.spawn("peer 1 hold 60001");
+            JsonNode document = client("write-bw", "-s", "60001", "-n", "20");
+            assertThat(guest.join(job)).contains("all as it has to be");
+
+            assertThat(document.get("retransmitted_packets").asInt()).isPositive();
+            for (String direction : List.of("sent", "received")) {
+                assertThat(net.run("nft", "list", "counter", "inet", "drops", direction))
+                        .containsPattern("packets [1-9]");
+            }
+        } finally {
+            net.run("nft", "delete", "table", "inet", "drops");
+        }
+    }
+}
