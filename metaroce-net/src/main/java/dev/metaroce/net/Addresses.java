@@ -244,7 +244,7 @@ public final class Addresses {
     static int payloadMtuOfLocal(InetAddress local) {
         try {
             if (!local.isAnyLocalAddress()) {
-                NetworkInterface link = NetworkInterface.getByInetAddress(local);
+                NetworkInterface link = linkOf(local);
                 int mtu = link == null ? ETHERNET_MTU : mtuOf(link);
                 return payloadMtu(mtu, local instanceof Inet4Address);
             }
@@ -280,7 +280,7 @@ public final class Addresses {
      */
     static @Nullable NetworkInterface interfaceTowards(InetAddress target) {
         try {
-            return NetworkInterface.getByInetAddress(sourceTowards(target));
+            return linkOf(sourceTowards(target));
         } catch (SocketException e) {
             return null;
         }
@@ -304,6 +304,12 @@ public final class Addresses {
                             + "): check the address and the routes of this machine",
                     e);
         }
+    }
+
+    /** Of loopback Linux has all of 127/8, and lists one. */
+    private static @Nullable NetworkInterface linkOf(InetAddress local) throws SocketException {
+        return NetworkInterface.getByInetAddress(
+                local.isLoopbackAddress() ? InetAddress.getLoopbackAddress() : local);
     }
 
     private static int mtuOf(NetworkInterface link) {

@@ -182,4 +182,12 @@ class AddressesTest {
 
         assertThat(payload).isLessThanOrEqualTo(narrowest).isGreaterThan(narrowest - 128);
     }
+
+    @Test
+    void everyLoopbackAddressCarriesWhatLoopbackCarries() throws Exception {
+        int carried = Addresses.payloadMtuOfLocal(InetAddress.getByName("127.0.0.1"));
+        InetAddress other = InetAddress.getByName("127.70.0.9");
+        assertThat(Addresses.payloadMtuOfLocal(other)).isEqualTo(carried).isGreaterThan(8_192);
+        assertThat(Addresses.payloadMtuOfLocal(InetAddress.getByName("::1"))).isEqualTo(carried);
+    }
 }

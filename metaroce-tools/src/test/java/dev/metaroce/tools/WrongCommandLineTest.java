@@ -67,16 +67,6 @@ class WrongCommandLineTest {
                 "perf write-bw fe80::1          | fe80::1                | zone",
                 "perf                           | name a test            | write-bw",
                 "perf read-lat                  | Unmatched argument     | 'read-lat'",
-                "perf write-bw --transport ib   | --transport            | metaroce or rocev2",
-                "perf write-bw --exchange cm    | --exchange             | native, perftest",
-                "perf write-bw --transport rocev2           | rocev2 needs  | --bind ADDRESS",
-                "perf server --transport rocev2             | rocev2 needs  | --bind ADDRESS",
-                "perf write-bw --transport rocev2 --paths 2 h | --paths     | MetaRoCE",
-                "perf write-bw --transport rocev2 --unsafe-no-crc h | --unsafe-no-crc | MetaRoCE",
-                "perf write-bw --transport rocev2 --self --loss 1% | --loss | MetaRoCE",
-                "perf write-bw --exchange perftest h        | --exchange    | --transport rocev2",
-                "perf write-bw --transport rocev2 --exchange perftest -a h | -a/--all | perftest",
-                "perf write-lat --transport rocev2 --exchange perftest h | write-lat | perftest",
                 "demo --loss 101%               | --loss                 | 0..100",
                 "demo --size 0                  | --size                 | 1..",
                 "demo no/such/file              | no/such/file           | does not exist",
@@ -134,21 +124,22 @@ class WrongCommandLineTest {
     }
 
     @ParameterizedTest
-    @DisplayName("I01: wrong options of RoCEv2 simulations are refused likewise")
+    @DisplayName("I01: wrong options of RoCEv2 are refused likewise")
     @CsvSource(
             delimiter = '|',
             value = {
-                "sim --transport tcp             | --transport           | metaroce, rocev2",
-                "sim --go-back-n naive           | --go-back-n           | --transport rocev2",
-                "sim --dcqcn off                 | --dcqcn               | --transport rocev2",
-                "sim --transport rocev2 --dcqcn 1 | --dcqcn              | on, off",
-                "sim --transport rocev2 --paths 8 | --connections        | no leases",
-                "sim --transport rocev2 --no-ecn | --transport rocev2    | mechanisms",
-                "sim --transport rocev2 --mtu 1536 | --mtu 1536          | 1024, 2048",
-                "study rocev2 --part all         | --part                | loss, pfc, dcqcn",
-                "study rocev2 --packets 9        | --packets             | 1000..",
+                "perf write-bw --transport ib   | --transport            | metaroce or rocev2",
+                "perf write-bw --exchange cm    | --exchange             | native, perftest",
+                "perf write-bw --transport rocev2           | rocev2 needs  | --bind ADDRESS",
+                "perf server --transport rocev2             | rocev2 needs  | --bind ADDRESS",
+                "perf write-bw --transport rocev2 --paths 2 h | --paths     | MetaRoCE",
+                "perf write-bw --transport rocev2 --unsafe-no-crc h | --unsafe-no-crc | MetaRoCE",
+                "perf write-bw --transport rocev2 --self --loss 1% | --loss | MetaRoCE",
+                "perf write-bw --exchange perftest h        | --exchange    | --transport rocev2",
+                "perf write-bw --transport rocev2 --exchange perftest -a h | -a/--all | perftest",
+                "perf write-lat --transport rocev2 --exchange perftest h | write-lat | perftest",
             })
-    void isRefusedByRoceSimulationsLikewise(String arguments, String names, String advises) {
+    void wrongOptionsOfRoceAreRefused(String arguments, String names, String advises) {
         isRefusedWithOneLine(arguments, names, advises);
     }
 

@@ -3,6 +3,8 @@ package dev.metaroce.tools.perftest;
 import dev.metaroce.tools.cli.ToolException;
 import dev.metaroce.tools.link.Endpoint;
 
+import org.jspecify.annotations.Nullable;
+
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.StandardSocketOptions;
@@ -131,7 +133,7 @@ public final class TcpTalk implements Talk, AutoCloseable {
         }
     }
 
-    private ToolException gone(String why) {
+    private ToolException gone(@Nullable String why) {
         return ToolException.failed(
                 "perftest at %s ended before the test was over: %s".formatted(peer, why));
     }
