@@ -1,5 +1,6 @@
 package dev.metaroce.tools.connections;
 
+import dev.metaroce.net.Transport;
 import dev.metaroce.tools.cli.ExitCode;
 import dev.metaroce.tools.cli.Interruption;
 import dev.metaroce.tools.cli.Json;
@@ -7,6 +8,7 @@ import dev.metaroce.tools.cli.JsonReporter;
 import dev.metaroce.tools.cli.Numbers.Whole;
 import dev.metaroce.tools.cli.Output;
 import dev.metaroce.tools.cli.Terminal;
+import dev.metaroce.tools.cli.TransportName;
 
 import org.jspecify.annotations.Nullable;
 
@@ -30,11 +32,21 @@ import java.util.concurrent.Callable;
                 "Opens that many connections from one device to a few others, all inside this"
                     + " process and in virtual time, lets them rest, measures the heap, and then"
                     + " writes over some of them. An idle connection has a queue pair of depth 16"
-                    + " at each end, and no context anywhere.")
+                    + " at each end, and no context anywhere; with RoCEv2 its queue pairs are the"
+                    + " contexts.")
 public final class ConnectionsCommand implements Callable<Integer>, JsonReporter {
     private static final int REPORT_SECONDS = 60;
 
     @Spec private CommandSpec spec;
+
+    @Option(
+            names = "--transport",
+            paramLabel = "metaroce|rocev2",
+            converter = TransportName.class,
+            description =
+                    "What devices speak. rocev2: each connection has a queue pair of its own at"
+                            + " both ends for as long as it lasts (metaroce).")
+    private Transport transport = Transport.METAROCE;
 
     @Option(
             names = "--peers",
@@ -82,6 +94,7 @@ public final class ConnectionsCommand implements Callable<Integer>, JsonReporter
     public ObjectNode document() {
         ObjectNode document = Json.object();
         document.put("command", spec.qualifiedName());
+        document.put("transport", TransportName.label(transport));
         document.put("connections", peers);
         document.put("targets", targets);
         document.put("queue_depth", Host.DEPTH);
@@ -92,7 +105,8 @@ public final class ConnectionsCommand implements Callable<Integer>, JsonReporter
     public Integer call() {
         Output to = new Output(spec, json);
         ObjectNode document = document();
-        IdleConnections.Setup setup = new IdleConnections.Setup(peers, targets, writes, seed);
+        IdleConnections.Setup setup =
+                new IdleConnections.Setup(transport, peers, targets, writes, seed);
         try (Interruption interruption =
                         Interruption.bySignal(() -> to.warn("interrupted"), REPORT_SECONDS);
                 IdleConnections all = new IdleConnections(setup, () -> !interruption.isAsked())) {

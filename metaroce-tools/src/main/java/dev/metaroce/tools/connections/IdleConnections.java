@@ -1,5 +1,6 @@
 package dev.metaroce.tools.connections;
 
+import dev.metaroce.net.Transport;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.ring.WorkCompletion;
 import dev.metaroce.transport.ConnectionState;
@@ -30,18 +31,20 @@ final class IdleConnections implements AutoCloseable {
     private static final int LOOKS_AT_HEAP = 4;
 
     /**
+     * @param transport what devices speak
      * @param connections how many in all
      * @param targets devices they lead to
      * @param writes idle connections that are used at the end, drawn at random
      */
-    record Setup(int connections, int targets, int writes, long seed) {}
+    record Setup(Transport transport, int connections, int targets, int writes, long seed) {}
 
     /**
      * @param bytesPerConnection growth of the heap per connection: both ends, their queue pairs,
      *     tables and timers, and what the application needs to name them
-     * @param contextsAtMost receive contexts in use at once, over all targets
+     * @param contextsAtMost receive contexts in use at once, over all targets; queue pairs of
+     *     RoCEv2
      * @param contextsIdle the same when all connections are idle
-     * @param sourceContextsIdle source contexts in use then
+     * @param sourceContextsIdle source contexts in use then; 0 for RoCEv2, which has none
      * @param setUpUs until a connection can be used, of this machine's time
      * @param firstUseUs median of a WRITE of 8 bytes over an idle connection, the same
      * @param works connections that were used and did what they should
@@ -75,7 +78,7 @@ final class IdleConnections implements AutoCloseable {
         hosts = new Host[1 + setup.targets];
         for (int i = 0; i < hosts.length; i++) {
             int bytes = Long.BYTES * setup.writes;
-            hosts[i] = new Host(i, setup.connections, bytes, arena, setup.seed);
+            hosts[i] = new Host(i, setup.transport, setup.connections, bytes, arena, setup.seed);
         }
         origin = hosts[0];
         pairs = new QueuePair[setup.connections];
@@ -93,7 +96,7 @@ final class IdleConnections implements AutoCloseable {
         double setUpUs = (System.nanoTime() - startNs) / 1e3 / (opened - first);
         long bytes = (usedHeap() - before) / (opened - first);
         int contextsIdle = contextsInUse();
-        int sourcesIdle = origin.engine.metaRoce().sourceContextsInUse();
+        int sourcesIdle = sourceContexts();
         double[] firstUseUs = new double[setup.writes];
         for (int i = 0; i < setup.writes; i++) {
             firstUseUs[i] = write(i, rng.nextInt(opened));
@@ -123,7 +126,7 @@ final class IdleConnections implements AutoCloseable {
     }
 
     private boolean isIdle(int from) {
-        if (origin.engine.metaRoce().sourceContextsInUse() > 0) {
+        if (sourceContexts() > 0) {
             return false;
         }
         for (int i = from; i < opened; i++) {
@@ -131,7 +134,15 @@ final class IdleConnections implements AutoCloseable {
                 return false;
             }
         }
-        return contextsInUse() == 0;
+        return isRoce() || contextsInUse() == 0;
+    }
+
+    private boolean isRoce() {
+        return setup.transport == Transport.ROCE_V2;
+    }
+
+    private int sourceContexts() {
+        return isRoce() ? 0 : origin.engine.metaRoce().sourceContextsInUse();
     }
 
     /** Uses one connection; its memory at the target shows number and connection. */

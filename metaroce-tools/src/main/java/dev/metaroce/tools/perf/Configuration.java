@@ -4,6 +4,7 @@ import dev.metaroce.net.SocketInfo;
 import dev.metaroce.net.Transport;
 import dev.metaroce.tools.MetaRoce;
 import dev.metaroce.tools.cli.Choice;
+import dev.metaroce.tools.cli.TransportName;
 import dev.metaroce.tools.link.Endpoint;
 import dev.metaroce.transport.DeviceLimits;
 import dev.metaroce.verbs.Connection;
@@ -64,7 +65,7 @@ record Configuration(
         int processors) {
 
     boolean isRoce() {
-        return transport.equals(EndpointOptions.TransportName.label(Transport.ROCE_V2));
+        return transport.equals(TransportName.label(Transport.ROCE_V2));
     }
 
     /**
@@ -86,7 +87,7 @@ record Configuration(
             posting = posting.fitting(options.messageBytes(test));
         }
         return new Configuration(
-                EndpointOptions.TransportName.label(options.transport),
+                TransportName.label(options.transport),
                 Choice.label(options.exchange),
                 options.all ? null : options.messageBytes(test),
                 options.durationSeconds == null ? options.iterationsOf(test) : null,

@@ -6,6 +6,7 @@ import dev.metaroce.net.Transport;
 import dev.metaroce.tools.cli.Numbers;
 import dev.metaroce.tools.cli.ProfileName;
 import dev.metaroce.tools.cli.ToolException;
+import dev.metaroce.tools.cli.TransportName;
 import dev.metaroce.tools.link.Endpoint;
 import dev.metaroce.tools.link.SocketOptions;
 import dev.metaroce.wire.Profile;
@@ -183,25 +184,6 @@ class EndpointOptions {
     static final class QpTimeout extends Numbers.Whole {
         QpTimeout() {
             super(1, 31);
-        }
-    }
-
-    static final class TransportName implements ITypeConverter<Transport> {
-        static String label(Transport transport) {
-            return switch (transport) {
-                case METAROCE -> "metaroce";
-                case ROCE_V2 -> "rocev2";
-            };
-        }
-
-        @Override
-        public Transport convert(String text) {
-            for (Transport transport : Transport.values()) {
-                if (label(transport).equals(text)) {
-                    return transport;
-                }
-            }
-            throw new TypeConversionException("'" + text + "' is not metaroce or rocev2");
         }
     }
 

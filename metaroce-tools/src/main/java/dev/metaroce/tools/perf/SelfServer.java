@@ -4,6 +4,7 @@ import dev.metaroce.net.Transport;
 import dev.metaroce.tools.cli.ChildJvm;
 import dev.metaroce.tools.cli.Choice;
 import dev.metaroce.tools.cli.ToolException;
+import dev.metaroce.tools.cli.TransportName;
 import dev.metaroce.tools.link.Endpoint;
 import dev.metaroce.tools.link.SocketOptions;
 
@@ -34,7 +35,7 @@ final class SelfServer implements AutoCloseable {
         arguments.addAll(List.of("perf", test.command(), "--port", "0", "--end-with-parent"));
         arguments.addAll(List.of("--bind", address(options)));
         arguments.addAll(sockets.arguments());
-        String transport = EndpointOptions.TransportName.label(options.transport);
+        String transport = TransportName.label(options.transport);
         arguments.addAll(List.of("--transport", transport));
         arguments.addAll(List.of("--qp-timeout", options.qpTimeout + ""));
         arguments.addAll(List.of("--drive", Choice.label(options.drive)));

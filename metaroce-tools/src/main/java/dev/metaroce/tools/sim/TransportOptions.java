@@ -1,6 +1,7 @@
 package dev.metaroce.tools.sim;
 
 import dev.metaroce.congestion.DcqcnSettings;
+import dev.metaroce.net.Transport;
 import dev.metaroce.rocev2.GoBackN;
 import dev.metaroce.rocev2.RoceSettings;
 import dev.metaroce.sim.run.Connections;
@@ -10,6 +11,7 @@ import dev.metaroce.tools.cli.Numbers;
 import dev.metaroce.tools.cli.Numbers.Whole;
 import dev.metaroce.tools.cli.ProfileName;
 import dev.metaroce.tools.cli.ToolException;
+import dev.metaroce.tools.cli.TransportName;
 import dev.metaroce.transport.DeviceLimits;
 import dev.metaroce.transport.ExhaustionPolicy;
 import dev.metaroce.transport.Mechanisms;
@@ -25,7 +27,7 @@ final class TransportOptions {
     @Option(
             names = "--transport",
             paramLabel = "metaroce|rocev2",
-            converter = TransportOption.class,
+            converter = TransportName.class,
             description =
                     "What endpoints speak: MetaRoCE, or RoCEv2 with its usual switches: RED, and"
                             + " CNPs in a class of their own (metaroce).")
@@ -110,12 +112,6 @@ final class TransportOptions {
             description = "Receivers do not tell senders which rate they may take.")
     boolean noHints;
 
-    /** What endpoints speak. */
-    enum Transport {
-        METAROCE,
-        ROCEV2
-    }
-
     /** On or off. */
     enum Switch {
         ON,
@@ -123,7 +119,7 @@ final class TransportOptions {
     }
 
     boolean isRoce() {
-        return transport == Transport.ROCEV2;
+        return transport == Transport.ROCE_V2;
     }
 
     /** Refuses what would be ignored. */
@@ -214,12 +210,6 @@ final class TransportOptions {
     static final class ConnectionsOption extends Choice<Connections> {
         ConnectionsOption() {
             super(Connections.class);
-        }
-    }
-
-    static final class TransportOption extends Choice<Transport> {
-        TransportOption() {
-            super(Transport.class);
         }
     }
 

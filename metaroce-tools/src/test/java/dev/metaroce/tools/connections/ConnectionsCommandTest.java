@@ -2,6 +2,7 @@ package dev.metaroce.tools.connections;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.metaroce.net.Transport;
 import dev.metaroce.tools.InProcess;
 import dev.metaroce.tools.cli.ExitCode;
 
@@ -29,7 +30,8 @@ class ConnectionsCommandTest {
     /** MR-1.2-7: there are more connections than source contexts, and each works. */
     @Test
     void aHundredThousandIdleConnectionsTakeAKibibyteEachAndWork() {
-        IdleConnections.Setup setup = new IdleConnections.Setup(100_000, 4, 1_000, 7);
+        IdleConnections.Setup setup =
+                new IdleConnections.Setup(Transport.METAROCE, 100_000, 4, 1_000, 7);
         IdleConnections.Outcome found;
         try (IdleConnections all = new IdleConnections(setup, () -> true)) {
             found = all.run();
@@ -59,6 +61,21 @@ class ConnectionsCommandTest {
         assertThat(document.get("writes_arrived").asInt()).isEqualTo(50);
         assertThat(document.get("contexts_when_idle").asInt()).isZero();
         assertThat(document.get("first_use_us").asDouble()).isPositive();
+    }
+
+    /** The baseline: each connection keeps its queue pairs. */
+    @Test
+    void connectionsOfRoceKeepTheirQueuePairs() {
+        IdleConnections.Setup setup =
+                new IdleConnections.Setup(Transport.ROCE_V2, 5_000, 4, 100, 7);
+        IdleConnections.Outcome found;
+        try (IdleConnections all = new IdleConnections(setup, () -> true)) {
+            found = all.run();
+        }
+
+        assertThat(found.bytesPerConnection()).isGreaterThan(2 * MOST_BYTES);
+        assertThat(found.contextsIdle()).isEqualTo(5_000);
+        assertThat(found.works()).isEqualTo(100);
     }
 
     @Test
