@@ -171,7 +171,7 @@ final class NioPort implements Port {
                     if (route == 0) {
                         channel.bind(bind);
                     } else {
-                        int first = plane == planes.getFirst() ? 0 : opened.portOf(route);
+                        int first = plane.equals(planes.getFirst()) ? 0 : opened.portOf(route);
                         bindPath(channel, plane, options.transport(), first);
                     }
                 }

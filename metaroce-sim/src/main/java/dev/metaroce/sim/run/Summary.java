@@ -109,7 +109,7 @@ public record Summary(
                     dropped,
                     lost,
                     cutOff,
-                    sum(simulation, CounterId.BAD_CRC),
+                    sum(simulation, CounterId.BAD_CRC) + sum(simulation, CounterId.ICRC_ERRORS),
                     pauses);
         }
     }

@@ -142,15 +142,11 @@ final class PerftestRun {
         CounterSnapshot counted = counters(endpoint).since(before);
         double seconds = sent.elapsedNs() / 1e9;
         exchange.finish(test.isSend(), Figures.of(row.messageBytes(), sent.messages(), seconds));
-        report(end, events, row, sent, counted);
+        report(events, row, sent, counted);
     }
 
     private void report(
-            PerftestEnd end,
-            EventTally events,
-            PerfMessage.Row row,
-            Sent sent,
-            CounterSnapshot counted) {
+            EventTally events, PerfMessage.Row row, Sent sent, CounterSnapshot counted) {
         Traffic traffic = Traffic.of(counted.nonZero(), null);
         BandwidthResult result =
                 BandwidthResult.of(row.messageBytes(), sent, traffic, null, traffic);

@@ -323,8 +323,7 @@ public final class RoceCommand extends SeedStudy {
         NicModel nic = NicModel.published();
         tables.begin(
                 "contexts",
-                "queue pairs asked at random, a NIC with room for %d; %s"
-                        .formatted(nic.contexts(), conditions()));
+                "queue pairs asked at random, a NIC with room for %d".formatted(nic.contexts()));
         LineChart chart =
                 new LineChart(
                                 "rocev2-contexts",

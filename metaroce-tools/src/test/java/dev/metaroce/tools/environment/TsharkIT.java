@@ -36,6 +36,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
@@ -51,7 +52,7 @@ class TsharkIT {
 
     private final List<byte[]> packets = new ArrayList<>();
 
-    @TempDir Path directory;
+    @TempDir private Path directory;
 
     @BeforeAll
     static void findTshark() {
@@ -223,7 +224,7 @@ class TsharkIT {
     }
 
     private static RcOpcode opcode(byte[] datagram) {
-        return RcOpcode.of(datagram[IP_BYTES + UDP_BYTES]);
+        return Objects.requireNonNull(RcOpcode.of(datagram[IP_BYTES + UDP_BYTES]));
     }
 
     private Set<RcOpcode> opcodes() {

@@ -91,6 +91,40 @@ class SimCommandTest {
                 .contains("rate_gbps,flow 0,", "window_bytes,flow 2,", "hint_gbps,flow 1,");
     }
 
+    @Test
+    void rocev2SaysWhatItIsAndHowItWent() {
+        String arguments = "--transport rocev2 --topology star --hosts 5 --size 1M";
+
+        InProcess run = Sims.run(arguments + " --workload incast --lossless pfc");
+        assertThat(run.exitCode()).as(run.err()).isZero();
+        assertThat(run.out())
+                .contains("incast: 4 flows, 4 MiB; RoCEv2, MTU 4096 B, Go-Back-N repaired, DCQCN")
+                .contains("4 ended, 0 failed, 0 open", "0 dropped by switches", "pauses");
+
+        JsonNode document = Sims.document(0, arguments + " --go-back-n naive --dcqcn off");
+        assertThat(document.at("/configuration/transport").asString()).isEqualTo("rocev2");
+        assertThat(document.at("/configuration/go_back_n").asString()).isEqualTo("naive");
+        assertThat(document.at("/configuration/dcqcn").asBoolean()).isFalse();
+        assertThat(document.at("/configuration/profile").isNull()).isTrue();
+        // No connection took a message, and nothing was lost.
+        assertThat(document.at("/packets/data").asInt()).isEqualTo(5 * 256);
+        assertThat(document.at("/slowdown/max").asDouble()).isBetween(1.0, 1.05);
+    }
+
+    @Test
+    void rocev2ConnectsByMessagesWhenCold() {
+        JsonNode document =
+                Sims.document(
+                        0,
+                        "--transport rocev2 --topology star --hosts 4 --workload all-to-all"
+                                + " --size 200k --connections close --corruption 1 --seed 3");
+
+        assertThat(document.get("ended").asInt()).isEqualTo(12);
+        assertThat(document.get("failed").asInt()).isZero();
+        assertThat(document.at("/packets/corrupted").asInt()).as("by the ICRC").isPositive();
+        assertThat(document.at("/packets/resent").asInt()).isPositive();
+    }
+
     private static long column(String line, int index) {
         return Long.parseLong(line.split(",", -1)[index]);
     }
