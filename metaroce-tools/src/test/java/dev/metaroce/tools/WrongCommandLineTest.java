@@ -144,6 +144,25 @@ class WrongCommandLineTest {
     }
 
     @ParameterizedTest
+    @DisplayName("I01: wrong options of RoCEv2 simulations are refused likewise")
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "sim --transport tcp             | --transport           | metaroce, rocev2",
+                "sim --go-back-n naive           | --go-back-n           | --transport rocev2",
+                "sim --dcqcn off                 | --dcqcn               | --transport rocev2",
+                "sim --transport rocev2 --dcqcn 1 | --dcqcn              | on, off",
+                "sim --transport rocev2 --paths 8 | --connections        | no leases",
+                "sim --transport rocev2 --no-ecn | --transport rocev2    | mechanisms",
+                "sim --transport rocev2 --mtu 1536 | --mtu 1536          | 1024, 2048",
+                "study rocev2 --part all         | --part                | loss, pfc, dcqcn",
+                "study rocev2 --packets 9        | --packets             | 1000..",
+            })
+    void isRefusedByRoceSimulationsLikewise(String arguments, String names, String advises) {
+        isRefusedWithOneLine(arguments, names, advises);
+    }
+
+    @ParameterizedTest
     @DisplayName("I01: wrong options of sim are refused likewise")
     @CsvSource(
             delimiter = '|',

@@ -110,7 +110,7 @@ public final class TcpTalk implements Talk, AutoCloseable {
                 channel.write(bytes);
             }
         } catch (IOException e) {
-            throw gone(e.getMessage());
+            throw gone(String.valueOf(e.getMessage()));
         }
     }
 
@@ -129,7 +129,7 @@ public final class TcpTalk implements Talk, AutoCloseable {
             }
             return bytes.array();
         } catch (IOException e) {
-            throw gone(e.getMessage());
+            throw gone(String.valueOf(e.getMessage()));
         }
     }
 
