@@ -148,7 +148,7 @@ class WrongCommandLineTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "sim --transport tcp             | --transport           | metaroce, rocev2",
+                "sim --transport tcp             | --transport           | metaroce or rocev2",
                 "sim --go-back-n naive           | --go-back-n           | --transport rocev2",
                 "sim --dcqcn off                 | --dcqcn               | --transport rocev2",
                 "sim --transport rocev2 --dcqcn 1 | --dcqcn              | on, off",
