@@ -60,13 +60,25 @@ public final class Tool implements AutoCloseable {
      */
     public static Tool start(
             List<String> launcher, String jar, List<String> jvmOptions, List<String> arguments) {
+        List<String> options = new ArrayList<>(jvmOptions);
+        options.addAll(List.of("-jar", jar));
+        return launch(launcher, options, arguments);
+    }
+
+    /** Runs a program of the tests by way of another program, with what the tests have on hand. */
+    public static Tool start(List<String> launcher, Class<?> program, String... arguments) {
+        List<String> options =
+                List.of("-cp", System.getProperty("java.class.path"), program.getName());
+        return launch(launcher, options, List.of(arguments));
+    }
+
+    private static Tool launch(
+            List<String> launcher, List<String> options, List<String> arguments) {
         List<String> command = new ArrayList<>(launcher);
         command.add(java().toString());
         command.add("--enable-native-access=ALL-UNNAMED");
         command.add("-XX:+UseSerialGC");
-        command.addAll(jvmOptions);
-        command.add("-jar");
-        command.add(jar);
+        command.addAll(options);
         command.addAll(arguments);
         try {
             return new Tool(new ProcessBuilder(command).start(), String.join(" ", arguments));
