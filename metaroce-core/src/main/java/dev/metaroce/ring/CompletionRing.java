@@ -1,5 +1,7 @@
 package dev.metaroce.ring;
 
+import dev.metaroce.wire.Opcode;
+
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
@@ -116,6 +118,35 @@ public final class CompletionRing {
 
     public int capacity() {
         return capacity;
+    }
+
+    /**
+     * Engine thread: a request of a send queue ended. Success that nobody asked to be told of is
+     * not reported.
+     */
+    public void pushSend(WorkQueue source, long sequence, WcStatus wcStatus) {
+        boolean success = wcStatus == WcStatus.SUCCESS;
+        if (success && !source.signaled(sequence)) {
+            return;
+        }
+        push(
+                source,
+                sequence,
+                source.wrId(sequence),
+                wcStatus,
+                opcodeOf(Opcode.ofValid(source.opcode(sequence))),
+                success ? source.length(sequence) : 0,
+                0,
+                Extra.NONE);
+    }
+
+    private static WcOpcode opcodeOf(Opcode opcode) {
+        return switch (opcode) {
+            case READ_REQ -> WcOpcode.READ;
+            case CMP_SWAP -> WcOpcode.COMPARE_SWAP;
+            case FETCH_ADD -> WcOpcode.FETCH_ADD;
+            default -> opcode.hasReth() ? WcOpcode.WRITE : WcOpcode.SEND;
+        };
     }
 
     /** Engine thread: adds a completion of slot {@code sequenceOfSlot} of {@code source}. */

@@ -91,21 +91,8 @@ public final class RcQueuePair implements ProtocolQueue, QueueSlot {
         this.receiveRoom = receiveRoom;
         qpn = device.qps.takeNumber();
         firstPsn = device.firstPsn();
-        int domain = settings.domain();
-        sendQueue =
-                WorkQueue.sends(
-                        this,
-                        domain,
-                        settings.sendDepth(),
-                        settings.maxSendSge(),
-                        settings.maxInline(),
-                        settings.signalAll());
-        SharedReceives shared = settings.shared();
-        receiveQueue =
-                shared == null
-                        ? WorkQueue.receives(
-                                this, domain, settings.receiveDepth(), settings.maxReceiveSge())
-                        : shared.taker(this);
+        sendQueue = settings.sendQueue(this);
+        receiveQueue = settings.receiveQueue(this);
         sending = new SendSide(this, firstPsn);
         receiving = new ReceiveSide(this);
         DcqcnSettings dcqcn = device.settings.dcqcn();

@@ -1,7 +1,5 @@
 package dev.metaroce.rocev2;
 
-import dev.metaroce.ring.CompletionRing;
-import dev.metaroce.ring.WcOpcode;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.ring.WorkQueue;
 import dev.metaroce.util.ReadyList;
@@ -90,8 +88,7 @@ final class SendSide extends ReadyList.Item<SendSide> {
     }
 
     Opcode opcode(long seq) {
-        Opcode opcode = Opcode.of(queue.opcode(seq));
-        return opcode == null ? Opcode.SKIP : opcode;
+        return Opcode.ofValid(queue.opcode(seq));
     }
 
     // What to send
@@ -264,7 +261,7 @@ final class SendSide extends ReadyList.Item<SendSide> {
         unaPsn = Psn24.add(unaPsn, psns);
         openPulls -= opcode(headSeq).isPull() && (whole || endsPart(unaPsn)) ? 1 : 0;
         if (whole) {
-            complete(headSeq, WcStatus.SUCCESS);
+            qp.sendRoom().ring().pushSend(queue, headSeq, WcStatus.SUCCESS);
             headSeq++;
         }
         if (behind) {
@@ -314,37 +311,11 @@ final class SendSide extends ReadyList.Item<SendSide> {
         }
     }
 
-    private void complete(long seq, WcStatus status) {
-        if (status == WcStatus.SUCCESS && !queue.signaled(seq)) {
-            return;
-        }
-        qp.sendRoom()
-                .ring()
-                .push(
-                        queue,
-                        seq,
-                        queue.wrId(seq),
-                        status,
-                        completionOf(opcode(seq)),
-                        status == WcStatus.SUCCESS ? queue.length(seq) : 0,
-                        0,
-                        CompletionRing.Extra.NONE);
-    }
-
-    private static WcOpcode completionOf(Opcode opcode) {
-        return switch (opcode) {
-            case READ_REQ -> WcOpcode.READ;
-            case CMP_SWAP -> WcOpcode.COMPARE_SWAP;
-            case FETCH_ADD -> WcOpcode.FETCH_ADD;
-            default -> opcode.hasReth() ? WcOpcode.WRITE : WcOpcode.SEND;
-        };
-    }
-
     /** The oldest request ends with {@code oldest}, all others that were posted are flushed. */
     void flush(WcStatus oldest) {
         WcStatus status = oldest;
         for (long tail = queue.tail(); headSeq < tail; headSeq++) {
-            complete(headSeq, status);
+            qp.sendRoom().ring().pushSend(queue, headSeq, status);
             status = WcStatus.WR_FLUSH_ERROR;
         }
         sendSeq = headSeq;

@@ -94,7 +94,7 @@ final class FilledReceives {
     /** Completes the receive. */
     void report(long seq, CompletionRing ring) {
         int at = queue.index(seq);
-        Opcode by = Stream.opcodeOf(opcode[at]);
+        Opcode by = Opcode.ofValid(opcode[at]);
         opcode[at] = 0;
         CompletionRing.Extra extra = CompletionRing.Extra.NONE;
         int value = 0;

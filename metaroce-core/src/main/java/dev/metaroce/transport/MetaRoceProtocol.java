@@ -8,6 +8,7 @@ import dev.metaroce.wire.CommonHeader;
 import dev.metaroce.wire.ControlOpcode;
 import dev.metaroce.wire.Ecn;
 import dev.metaroce.wire.NetAddress;
+import dev.metaroce.wire.Opcode;
 import dev.metaroce.wire.PacketDoor;
 import dev.metaroce.wire.PacketMemory;
 import dev.metaroce.wire.PacketType;
@@ -172,7 +173,7 @@ public final class MetaRoceProtocol implements Protocol {
         }
         switch (type) {
             case DATA -> {
-                if (Stream.opcodeOf(CommonHeader.opcode(m, at)).isReply()) {
+                if (Opcode.ofValid(CommonHeader.opcode(m, at)).isReply()) {
                     completer.onReply(nowNs, m, at, bytes, source, ecn);
                 } else {
                     responder.onData(nowNs, m, at, bytes, source, ecn);

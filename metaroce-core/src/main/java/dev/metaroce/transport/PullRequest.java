@@ -98,7 +98,7 @@ final class PullRequest {
         slot = (int) (rows[at + 3] >>> 48);
         bytes = (int) (rows[at + 3] >>> 32) & 0xFFFF;
         path = (int) (rows[at + 3] >>> 8) & 0xFF;
-        opcode = Stream.opcodeOf((int) rows[at + 3] & 0xFF);
+        opcode = Opcode.ofValid((int) rows[at + 3] & 0xFF);
         va = rows[at + 4];
         swapOrAdd = rows[at + 5];
         compare = rows[at + 6];

@@ -309,7 +309,7 @@ final class Responder {
         int slot = DataHeader.slot(m, at);
         int msn = DataHeader.msn(m, at);
         long length = DataHeader.length(m, at);
-        Opcode opcode = Stream.opcodeOf(CommonHeader.opcode(m, at));
+        Opcode opcode = Opcode.ofValid(CommonHeader.opcode(m, at));
         if (opcode.consumesReceive() && (CommonHeader.flags(m, at) & Flags.IMM) != 0) {
             s.filled().immediate(receiveSeq, DataHeader.immediate(m, at, opcode));
         }
@@ -352,7 +352,7 @@ final class Responder {
 
     /** A request that was received before wants its reply again. */
     private void repeatPull(long nowNs, int cid, PacketMemory m, int at) {
-        Opcode opcode = Stream.opcodeOf(CommonHeader.opcode(m, at));
+        Opcode opcode = Opcode.ofValid(CommonHeader.opcode(m, at));
         TransportConnection connection = contexts.connection(cid);
         Stream s = connection == null ? null : connection.stream(CommonHeader.stream(m, at));
         if (connection == null || s == null || !opcode.isPull() || s.inError()) {

@@ -122,21 +122,8 @@ public final class Stream extends ReadyList.Item<Stream> implements ProtocolQueu
         settings = slot.settings();
         sendRing = slot.sendRoom().ring();
         receiveRing = slot.receiveRoom().ring();
-        int domain = settings.domain();
-        sendQueue =
-                WorkQueue.sends(
-                        this,
-                        domain,
-                        settings.sendDepth(),
-                        settings.maxSendSge(),
-                        settings.maxInline(),
-                        settings.signalAll());
-        SharedReceives shared = settings.shared();
-        receiveQueue =
-                shared == null
-                        ? WorkQueue.receives(
-                                this, domain, settings.receiveDepth(), settings.maxReceiveSge())
-                        : shared.taker(this);
+        sendQueue = settings.sendQueue(this);
+        receiveQueue = settings.receiveQueue(this);
         int slots = sendQueue.slots();
         pendingPackets = new int[slots];
         recvSeq = new int[slots];
@@ -411,13 +398,7 @@ public final class Stream extends ReadyList.Item<Stream> implements ProtocolQueu
     }
 
     Opcode opcode(long seq) {
-        return opcodeOf(sendQueue.opcode(seq));
-    }
-
-    /** The operation of a code that is known to be valid. */
-    static Opcode opcodeOf(int code) {
-        Opcode opcode = Opcode.of(code);
-        return opcode == null ? Opcode.SKIP : opcode;
+        return Opcode.ofValid(sendQueue.opcode(seq));
     }
 
     int recvSeq(long seq) {
@@ -451,7 +432,7 @@ public final class Stream extends ReadyList.Item<Stream> implements ProtocolQueu
     int completeFinished() {
         int completed = 0;
         while (headSeq < sendSeq && progress[sendQueue.index(headSeq)] == DONE) {
-            complete(headSeq, WcStatus.SUCCESS);
+            sendRing.pushSend(sendQueue, headSeq, WcStatus.SUCCESS);
             headSeq++;
             completed++;
         }
@@ -459,30 +440,6 @@ public final class Stream extends ReadyList.Item<Stream> implements ProtocolQueu
             endIfRefused();
         }
         return completed;
-    }
-
-    private void complete(long seq, WcStatus status) {
-        if (status == WcStatus.SUCCESS && !sendQueue.signaled(seq)) {
-            return;
-        }
-        sendRing.push(
-                sendQueue,
-                seq,
-                sendQueue.wrId(seq),
-                status,
-                completionOf(opcode(seq)),
-                status == WcStatus.SUCCESS ? sendQueue.length(seq) : 0,
-                0,
-                CompletionRing.Extra.NONE);
-    }
-
-    private static WcOpcode completionOf(Opcode opcode) {
-        return switch (opcode) {
-            case READ_REQ -> WcOpcode.READ;
-            case CMP_SWAP -> WcOpcode.COMPARE_SWAP;
-            case FETCH_ADD -> WcOpcode.FETCH_ADD;
-            default -> opcode.hasReth() ? WcOpcode.WRITE : WcOpcode.SEND;
-        };
     }
 
     /**
@@ -529,7 +486,7 @@ public final class Stream extends ReadyList.Item<Stream> implements ProtocolQueu
         cutFrom(0);
         if (slot.sendRoom().resume()) {
             for (long tail = sendQueue.tail(); headSeq < tail; headSeq++) {
-                complete(headSeq, status);
+                sendRing.pushSend(sendQueue, headSeq, status);
                 status = WcStatus.WR_FLUSH_ERROR;
             }
         }

@@ -1,6 +1,7 @@
 package dev.metaroce.transport;
 
 import dev.metaroce.ring.SharedReceives;
+import dev.metaroce.ring.WorkQueue;
 
 import org.jspecify.annotations.Nullable;
 
@@ -29,6 +30,18 @@ public record StreamSettings(
         int rnrRetry,
         int minRnrTimerUs,
         @Nullable SharedReceives shared) {
+    /** A send queue made with these. */
+    public WorkQueue sendQueue(Object owner) {
+        return WorkQueue.sends(owner, domain, sendDepth, maxSendSge, maxInline, signalAll);
+    }
+
+    /** A receive queue made with these, or what takes receives from the shared one. */
+    public WorkQueue receiveQueue(Object owner) {
+        return shared == null
+                ? WorkQueue.receives(owner, domain, receiveDepth, maxReceiveSge)
+                : shared.taker(owner);
+    }
+
     /** Value of {@code rnrRetry}: no count, but the give-up time of the device. */
     public static final int UNTIL_GIVE_UP = -1;
 

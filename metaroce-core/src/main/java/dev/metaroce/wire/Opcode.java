@@ -127,6 +127,12 @@ public enum Opcode {
         };
     }
 
+    /** The operation of a code that is known to be valid, as the one of a posted request. */
+    public static Opcode ofValid(int code) {
+        Opcode opcode = of(code);
+        return opcode == null ? SKIP : opcode;
+    }
+
     /** The operation with this code, or null for every code this version does not know. */
     public static @Nullable Opcode of(int code) {
         return (code & -BY_CODE.length) == 0 ? BY_CODE[code] : null;
