@@ -7,6 +7,7 @@ import dev.metaroce.ring.WcStatus;
 import dev.metaroce.ring.WorkQueue;
 import dev.metaroce.util.ReadyList;
 import dev.metaroce.wire.roce.Psn24;
+import dev.metaroce.wire.roce.Syndrome;
 
 import org.jspecify.annotations.Nullable;
 
@@ -136,6 +137,16 @@ final class ReceiveSide extends ReadyList.Item<ReceiveSide> {
     boolean hasReceive() {
         SharedReceives shared = qp.settings().shared();
         return headSeq < queue.tail() || (shared != null && shared.take(queue, headSeq));
+    }
+
+    /**
+     * The syndrome of an ACK: with as many credits as there are receives that no message has
+     * completed, and without any where other queue pairs may take the same receives.
+     */
+    int ack() {
+        return qp.settings().shared() != null
+                ? Syndrome.ACK_NO_CREDITS
+                : Syndrome.ackWithCredits((int) (queue.tail() - headSeq));
     }
 
     /** The receive that {@link #hasReceive} found. */

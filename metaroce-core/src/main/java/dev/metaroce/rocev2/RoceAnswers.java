@@ -103,7 +103,7 @@ final class RoceAnswers {
         if (!refuses && !r.ackOwed) {
             return 0;
         }
-        int syndrome = refuses ? r.nakOwed : Syndrome.ACK_NO_CREDITS;
+        int syndrome = refuses ? r.nakOwed : r.ack();
         int psn = refuses ? r.nakPsn : Psn24.add(r.expectedPsn, -1);
         r.nakOwed = 0;
         r.ackOwed = false;
@@ -131,7 +131,7 @@ final class RoceAnswers {
         pull.pending = false;
         RcOpcode opcode = RcOpcode.ATOMIC_ACKNOWLEDGE;
         int at = begin(r, batch, opcode, 0, pull.firstPsn, false);
-        Aeth.encode(batch.memory(), at, Syndrome.ACK_NO_CREDITS, pull.msn);
+        Aeth.encode(batch.memory(), at, r.ack(), pull.msn);
         AtomicAckEth.encode(batch.memory(), at, pull.result);
         seal(batch, at, opcode);
         device.count(CounterId.REPLIES_SENT);
@@ -145,7 +145,7 @@ final class RoceAnswers {
         RcOpcode opcode = RcOpcode.readResponse(offset == 0, last);
         int at = begin(r, batch, opcode, payload, psn, ecn);
         if (opcode.hasAeth()) {
-            Aeth.encode(batch.memory(), at, Syndrome.ACK_NO_CREDITS, pull.msn);
+            Aeth.encode(batch.memory(), at, r.ack(), pull.msn);
         }
         pull.nextPsn = Psn24.add(psn, 1);
         pull.pending = !last;
