@@ -59,6 +59,9 @@ final class Connector {
     /** How long an exchange that is over is known. */
     private static final long TIME_WAIT_NS = 1_000_000_000L;
 
+    private static final String CLOSED_TOO_EARLY =
+            "its first queue pair was closed before it was connected";
+
     private static final long CM_TIMEOUT_UNIT_NS = 4_096;
     private static final int LONGEST_CM_TIMEOUT = 24;
 
@@ -92,7 +95,9 @@ final class Connector {
         }
         c.exchange = e;
         RcQueuePair qp = e.queuePair();
-        if (qp != null) {
+        if (qp != null && qp.isClosing()) {
+            onClosed(nowNs, qp);
+        } else if (qp != null) {
             ask(nowNs, e, qp, device.mtu);
         } else if (c.connectNs != 0) {
             arm(e, nowNs + c.connectNs);
@@ -129,6 +134,23 @@ final class Connector {
         }
     }
 
+    /** The application closed a queue pair; its connection goes on if it can. */
+    void onClosed(long nowNs, RcQueuePair qp) {
+        Exchange e = exchangeOf(qp);
+        if (e == null || qp.connection.isEnded()) {
+            return;
+        }
+        boolean connected = e.state == State.REP_SENT || e.state == State.ESTABLISHED;
+        if (e.stream != 0 && connected) {
+            sayGoodbye(nowNs, e);
+        } else if (e.stream != 0) {
+            leave(nowNs, e);
+        } else if (qp.connection.state() == ConnectionState.CONNECTING) {
+            leave(nowNs, e);
+            qp.connection.fail(nowNs, AsyncEventType.FAILED, CLOSED_TOO_EARLY);
+        }
+    }
+
     /** A packet came for a queue pair that was waiting to hear that the other end is ready. */
     void onFirstPacket(long nowNs, RcQueuePair qp) {
         Exchange e = exchangeOf(qp);
@@ -151,15 +173,18 @@ final class Connector {
     void abandon(long nowNs, RcConnection c) {
         Exchange e = c.exchange;
         if (e != null) {
-            switch (e.state) {
-                case REQ_SENT, OFFERED, ACCEPTED ->
-                        refuse(nowNs, e, CmReject.TIMEOUT, RcConnection.NO_DATA);
-                case NEW, REP_SENT, ESTABLISHED, DREQ_SENT, OVER -> {
-                    // Nothing was said, or a DREQ says it.
-                }
-            }
+            leave(nowNs, e);
         }
         c.end();
+    }
+
+    /** Tells the peer that nothing comes of it, unless nothing was said, or a DREQ says it. */
+    private void leave(long nowNs, Exchange e) {
+        switch (e.state) {
+            case REQ_SENT, OFFERED, ACCEPTED ->
+                    refuse(nowNs, e, CmReject.TIMEOUT, RcConnection.NO_DATA);
+            case NEW, REP_SENT, ESTABLISHED, DREQ_SENT, OVER -> {}
+        }
     }
 
     // Messages
@@ -336,7 +361,7 @@ final class Connector {
             e.remoteId = rep.localId();
             RoceConnect end = end(e, qp, rep.qpn(), rep.responderResources());
             if (!qp.toReadyToReceive(end, rep.psn())) {
-                refuse(nowNs, e, CmReject.CONSUMER, RcConnection.NO_DATA);
+                onClosed(nowNs, qp);
                 return;
             }
             if (e.stream == 0) {
@@ -367,10 +392,6 @@ final class Connector {
             case REQ_SENT -> onRefused(nowNs, e, rej);
             case OFFERED, ACCEPTED, REP_SENT -> {
                 // Who asked went away, or has no use for the answer.
-                RoceOffer offer = e.offer;
-                if (offer != null) {
-                    offer.withdraw();
-                }
                 over(nowNs, e);
                 giveUp(nowNs, e, AsyncEventType.FAILED, "the peer went away");
             }
@@ -432,10 +453,6 @@ final class Connector {
                 giveUp(nowNs, e, AsyncEventType.UNREACHABLE, "no queue pair was made in time");
             }
             case OFFERED, ACCEPTED -> {
-                RoceOffer offer = e.offer;
-                if (offer != null) {
-                    offer.withdraw();
-                }
                 refuse(nowNs, e, CmReject.TIMEOUT, RcConnection.NO_DATA);
                 e.connection.end();
             }
@@ -526,7 +543,7 @@ final class Connector {
             return;
         }
         if (!qp.toReadyToReceive(end(e, qp, req.qpn(), req.responderResources()), req.psn())) {
-            refuse(nowNs, e, CmReject.NO_RESOURCES, RcConnection.NO_DATA);
+            onClosed(nowNs, qp);
             return;
         }
         e.state = State.REP_SENT;
@@ -572,7 +589,7 @@ final class Connector {
         } else {
             RcQueuePair qp = e.queuePair();
             if (qp != null) {
-                qp.end(WcStatus.WR_FLUSH_ERROR);
+                qp.fail(WcStatus.WR_FLUSH_ERROR);
             }
         }
     }
@@ -592,6 +609,10 @@ final class Connector {
     private void over(long nowNs, Exchange e) {
         if (e.state != State.OVER) {
             e.state = State.OVER;
+            RoceOffer offer = e.offer;
+            if (offer != null) {
+                offer.withdraw();
+            }
             arm(e, nowNs + TIME_WAIT_NS);
         }
     }
