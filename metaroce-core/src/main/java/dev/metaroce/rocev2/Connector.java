@@ -194,6 +194,10 @@ final class Connector {
         NetAddress from = RoceState.withPort(source, RoceUdp.PORT);
         switch (CmMessage.parse(m, at, bytes)) {
             case CmMessage.Req req -> onReq(nowNs, req, from);
+            case CmMessage.OtherReq req -> {
+                device.count(CounterId.BAD_VERSION);
+                outbox.add(from, CmMessages.refusal(req, CmReject.VERSION));
+            }
             case CmMessage.Mra mra -> onMra(nowNs, mra, from);
             case CmMessage.Rep rep -> onRep(nowNs, rep, from);
             case CmMessage.Rtu rtu -> onRtu(nowNs, rtu, from);
@@ -346,6 +350,7 @@ final class Connector {
         Exchange e = exchanges.find(mra.remoteId(), from);
         if (e != null && (e.state == State.REQ_SENT || e.state == State.REP_SENT)) {
             e.resent = 0;
+            e.heard = "the peer has not decided";
             arm(e, nowNs + (CM_TIMEOUT_UNIT_NS << Math.min(mra.timeout(), LONGEST_CM_TIMEOUT)));
         }
     }
@@ -409,13 +414,29 @@ final class Connector {
             send(nowNs, e, messages.request(e, qp));
             return;
         }
-        over(nowNs, e);
         CmReject reason = CmReject.of(rej.reason());
+        boolean mayChange = reason == CmReject.NO_SERVICE || reason == CmReject.NO_RESOURCES;
+        if (mayChange && timeToConnectNs(e) != 0 && qp != null) {
+            // Asked anew when the REQ would be sent again.
+            e.heard = reason.text();
+            e.transactionId++;
+            e.latest = messages.request(e, qp);
+            return;
+        }
+        over(nowNs, e);
         if (reason == CmReject.CONSUMER) {
             e.connection.peerPrivateData = rej.privateData().bytes();
         }
-        String why = reason == null ? "the peer refused, reason " + rej.reason() : reason.text();
-        giveUp(nowNs, e, AsyncEventType.REJECTED, why);
+        giveUp(nowNs, e, AsyncEventType.REJECTED, whyRefused(rej, reason));
+    }
+
+    private static String whyRefused(CmMessage.Rej rej, @Nullable CmReject reason) {
+        if (reason == null) {
+            return "the peer refused, reason " + rej.reason();
+        }
+        return rej.version() == 0
+                ? reason.text()
+                : reason.text() + ": " + rej.version() + ", and we " + CmMessage.VERSION;
     }
 
     private void onDreq(long nowNs, CmMessage.Dreq dreq, NetAddress from) {
@@ -457,9 +478,14 @@ final class Connector {
                 e.connection.end();
             }
             case REQ_SENT, REP_SENT -> {
-                if (e.resent < MOST_RESENT && !isLate(nowNs, e)) {
+                long limitNs = timeToConnectNs(e);
+                boolean goesOn = nowNs - e.startedNs < limitNs;
+                if (limitNs == 0 ? e.resent < MOST_RESENT : goesOn) {
                     resend(nowNs, e);
                 } else {
+                    if (!e.heard.isEmpty()) {
+                        leave(nowNs, e);
+                    }
                     over(nowNs, e);
                     giveUp(nowNs, e, AsyncEventType.UNREACHABLE, whyNoAnswer(e));
                 }
@@ -478,15 +504,18 @@ final class Connector {
         }
     }
 
-    private static boolean isLate(long nowNs, Exchange e) {
-        long limit = e.connection.connectNs;
-        return limit != 0 && e.stream == 0 && nowNs - e.startedNs >= limit;
+    /** How long we may ask, in nanoseconds; 0 when messages are counted instead. */
+    private static long timeToConnectNs(Exchange e) {
+        return e.stream == 0 ? e.connection.connectNs : 0;
     }
 
     private String whyNoAnswer(Exchange e) {
         NetAddress to = unsentTo;
         boolean unsent = to != null && to.sameHost(e.peer);
-        return "no answer after " + (e.resent + 1) + " messages" + (unsent ? ": " + unsentWhy : "");
+        String none = "no answer after " + (e.resent + 1) + " messages";
+        String why = e.heard.isEmpty() ? none + (unsent ? ": " + unsentWhy : "") : e.heard;
+        long limitNs = timeToConnectNs(e);
+        return limitNs == 0 ? why : "not connected within " + limitNs / 1_000_000 + " ms: " + why;
     }
 
     boolean isQuiet() {
@@ -629,12 +658,13 @@ final class Connector {
         if (latest != null) {
             e.resent++;
             outbox.add(e.peer, latest);
-            arm(e, nowNs + Math.min(RESEND_NS << e.resent, LONGEST_RESEND_NS));
+            long laterNs = RESEND_NS << Math.min(e.resent, MOST_RESENT);
+            arm(e, nowNs + Math.min(laterNs, LONGEST_RESEND_NS));
         }
     }
 
     private void arm(Exchange e, long deadlineNs) {
-        long limit = e.stream == 0 ? e.connection.connectNs : 0;
+        long limit = timeToConnectNs(e);
         boolean asks = e.state == State.NEW || e.state == State.REQ_SENT;
         long lastNs = e.startedNs + limit;
         boolean early = asks && limit != 0 && deadlineNs - lastNs > 0;

@@ -13,8 +13,13 @@ import dev.metaroce.verbs.Connection;
 import dev.metaroce.verbs.ConnectionRequest;
 import dev.metaroce.verbs.ProtectionDomain;
 import dev.metaroce.verbs.QueuePair;
+import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.PacketMemory;
+import dev.metaroce.wire.roce.Bth;
 import dev.metaroce.wire.roce.CmMessage;
+import dev.metaroce.wire.roce.Deth;
+import dev.metaroce.wire.roce.Icrc;
+import dev.metaroce.wire.roce.RcOpcode;
 
 import java.lang.foreign.Arena;
 import java.util.ArrayList;
@@ -151,5 +156,32 @@ abstract class ConnectorLab {
                 "a SEND each way",
                 () -> (good[0] += clientEnd.completed() + serverEnd.completed()) == 4,
                 SECOND_NS);
+    }
+
+    /** Gives the server a message as of the client. */
+    void inject(CmMessage message) {
+        byte[] mad = mad(message);
+        lab.deliverNow(client.address, server, packet(mad, client.address, server.address));
+    }
+
+    static byte[] mad(CmMessage message) {
+        PacketMemory m = new PacketMemory(CmMessage.PACKET_BYTES);
+        message.encode(m, 0);
+        byte[] mad = new byte[256];
+        m.bytes().get(20, mad);
+        return mad;
+    }
+
+    static byte[] packet(byte[] mad, NetAddress from, NetAddress to) {
+        PacketMemory m = new PacketMemory(CmMessage.PACKET_BYTES);
+        Bth.encode(m, 0, RcOpcode.UD_SEND_ONLY, 0, 256, Bth.DEFAULT_PKEY, 1, false, 0);
+        Deth.encode(m, 0, Deth.QP1_QKEY, 1);
+        m.bytes().put(20, mad);
+        Icrc icrc = new Icrc();
+        icrc.flow(from, to);
+        icrc.seal(m, 0, 20, 256);
+        byte[] bytes = new byte[CmMessage.PACKET_BYTES];
+        m.bytes().get(0, bytes);
+        return bytes;
     }
 }

@@ -7,13 +7,7 @@ import dev.metaroce.testing.Lab;
 import dev.metaroce.transport.ConnectionState;
 import dev.metaroce.util.Rng;
 import dev.metaroce.verbs.Connection;
-import dev.metaroce.wire.NetAddress;
-import dev.metaroce.wire.PacketMemory;
-import dev.metaroce.wire.roce.Bth;
 import dev.metaroce.wire.roce.CmMessage;
-import dev.metaroce.wire.roce.Deth;
-import dev.metaroce.wire.roce.Icrc;
-import dev.metaroce.wire.roce.RcOpcode;
 
 import org.junit.jupiter.api.Test;
 
@@ -343,26 +337,5 @@ class ConnectorTest extends ConnectorLab {
                 r.hopLimit(),
                 r.ackTimeout(),
                 r.privateData());
-    }
-
-    private void inject(CmMessage message) {
-        PacketMemory m = new PacketMemory(CmMessage.PACKET_BYTES);
-        message.encode(m, 0);
-        byte[] mad = new byte[256];
-        m.bytes().get(20, mad);
-        lab.deliverNow(client.address, server, packet(mad, client.address, server.address));
-    }
-
-    private static byte[] packet(byte[] mad, NetAddress from, NetAddress to) {
-        PacketMemory m = new PacketMemory(CmMessage.PACKET_BYTES);
-        Bth.encode(m, 0, RcOpcode.UD_SEND_ONLY, 0, 256, Bth.DEFAULT_PKEY, 1, false, 0);
-        Deth.encode(m, 0, Deth.QP1_QKEY, 1);
-        m.bytes().put(20, mad);
-        Icrc icrc = new Icrc();
-        icrc.flow(from, to);
-        icrc.seal(m, 0, 20, 256);
-        byte[] bytes = new byte[CmMessage.PACKET_BYTES];
-        m.bytes().get(0, bytes);
-        return bytes;
     }
 }
