@@ -189,6 +189,28 @@ class RxeIT {
     }
 
     @Test
+    void perftestRunsOverRdmaCmBothWays() {
+        try (Tool server = Tool.start(net.launcher(), CmPerftest.class, "serve", RxeGuest.HERE)) {
+            server.awaitOut("listening", PATIENCE_S);
+            guest.run("ib_write_bw" + PERFTEST + "-s 5000 -R " + RxeGuest.HERE);
+            assertThat(server.awaitSuccess(PATIENCE_S)).contains("16 answers, 100 data packets");
+        }
+        String job = guest.spawn("ib_send_bw" + PERFTEST + "-s 5000 -R");
+        try (Tool client =
+                Tool.start(
+                        net.launcher(),
+                        CmPerftest.class,
+                        "dial",
+                        RxeGuest.HERE,
+                        RxeGuest.ADDRESS,
+                        "send",
+                        "20")) {
+            assertThat(client.awaitSuccess(PATIENCE_S)).contains("20 messages, CLOSED CLOSED");
+        }
+        guest.join(job);
+    }
+
+    @Test
     void whatTheNetworkDropsIsSentAgain() {
         Shell.Result nft = Shell.run("nft", "--version");
         Assumptions.assumeTrue(nft.exitCode() == 0, () -> "needs nftables: " + nft);
