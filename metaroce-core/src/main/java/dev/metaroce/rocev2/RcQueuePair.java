@@ -10,6 +10,7 @@ import dev.metaroce.ring.WorkQueue;
 import dev.metaroce.transport.ProtocolQueue;
 import dev.metaroce.transport.QueueSlot;
 import dev.metaroce.transport.StreamSettings;
+import dev.metaroce.util.ReadyList;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.roce.RoceUdp;
 
@@ -26,7 +27,8 @@ import java.util.Objects;
  *
  * <p>Applications touch the two work queues and the bell; all else belongs to the engine thread.
  */
-public final class RcQueuePair implements ProtocolQueue, QueueSlot {
+public final class RcQueuePair extends ReadyList.Item<RcQueuePair>
+        implements ProtocolQueue, QueueSlot {
     private static final VarHandle ERROR;
 
     static {
@@ -216,10 +218,10 @@ public final class RcQueuePair implements ProtocolQueue, QueueSlot {
     /**
      * The other end is known: packets of it are taken from now on.
      *
-     * @return false when it is not INIT any more
+     * @return false when it is not INIT any more, or about to end
      */
     boolean toReadyToReceive(RoceConnect end) {
-        if (state != QpState.INIT) {
+        if (state != QpState.INIT || closing) {
             return false;
         }
         NetAddress to = RoceState.withPort(end.address(), RoceUdp.PORT);
@@ -322,8 +324,14 @@ public final class RcQueuePair implements ProtocolQueue, QueueSlot {
 
     // The end
 
-    /** A request failed, or the other end's did: see {@link #flush}. */
+    /**
+     * A request failed, or the other end's did, or that end is gone: see {@link #flush}. Nothing
+     * happens after {@link #end}.
+     */
     void fail(WcStatus oldest) {
+        if (state == QpState.RESET) {
+            return;
+        }
         boolean isNew = !error && !connection.isEnded();
         state = QpState.ERROR;
         flush(oldest);
