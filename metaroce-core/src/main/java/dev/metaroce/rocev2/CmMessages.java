@@ -87,13 +87,17 @@ final class CmMessages {
         return new CmMessage.Rtu(e.transactionId, e.localId, e.remoteId);
     }
 
-    static CmMessage.Rej refusal(CmMessage.Req req, CmReject reason) {
+    /**
+     * @param req a REQ of any version
+     */
+    static CmMessage.Rej refusal(CmMessage req, CmReject reason) {
         return new CmMessage.Rej(
                 req.transactionId(),
                 0,
                 req.localId(),
                 CmMessage.Rej.REQ,
                 reason.code(),
+                reason == CmReject.VERSION ? CmMessage.VERSION : 0,
                 PrivateData.of(RcConnection.NO_DATA, CmMessage.REJ_PRIVATE_BYTES));
     }
 
@@ -104,6 +108,7 @@ final class CmMessages {
                 rep.localId(),
                 CmMessage.Rej.REP,
                 CmReject.UNKNOWN_ID.code(),
+                0,
                 PrivateData.of(RcConnection.NO_DATA, CmMessage.REJ_PRIVATE_BYTES));
     }
 
@@ -116,6 +121,7 @@ final class CmMessages {
                 e.remoteId,
                 answered ? CmMessage.Rej.REP : CmMessage.Rej.REQ,
                 reason.code(),
+                0,
                 PrivateData.of(data, CmMessage.REJ_PRIVATE_BYTES));
     }
 

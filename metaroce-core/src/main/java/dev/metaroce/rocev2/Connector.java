@@ -59,6 +59,9 @@ final class Connector {
     /** How long an exchange that is over is known. */
     private static final long TIME_WAIT_NS = 1_000_000_000L;
 
+    private static final String CLOSED_TOO_EARLY =
+            "its first queue pair was closed before it was connected";
+
     private static final long CM_TIMEOUT_UNIT_NS = 4_096;
     private static final int LONGEST_CM_TIMEOUT = 24;
 
@@ -92,7 +95,9 @@ final class Connector {
         }
         c.exchange = e;
         RcQueuePair qp = e.queuePair();
-        if (qp != null) {
+        if (qp != null && qp.isClosing()) {
+            onClosed(nowNs, qp);
+        } else if (qp != null) {
             ask(nowNs, e, qp, device.mtu);
         } else if (c.connectNs != 0) {
             arm(e, nowNs + c.connectNs);
@@ -129,6 +134,23 @@ final class Connector {
         }
     }
 
+    /** The application closed a queue pair; its connection goes on if it can. */
+    void onClosed(long nowNs, RcQueuePair qp) {
+        Exchange e = exchangeOf(qp);
+        if (e == null || qp.connection.isEnded()) {
+            return;
+        }
+        boolean connected = e.state == State.REP_SENT || e.state == State.ESTABLISHED;
+        if (e.stream != 0 && connected) {
+            sayGoodbye(nowNs, e);
+        } else if (e.stream != 0) {
+            leave(nowNs, e);
+        } else if (qp.connection.state() == ConnectionState.CONNECTING) {
+            leave(nowNs, e);
+            qp.connection.fail(nowNs, AsyncEventType.FAILED, CLOSED_TOO_EARLY);
+        }
+    }
+
     /** A packet came for a queue pair that was waiting to hear that the other end is ready. */
     void onFirstPacket(long nowNs, RcQueuePair qp) {
         Exchange e = exchangeOf(qp);
@@ -151,15 +173,18 @@ final class Connector {
     void abandon(long nowNs, RcConnection c) {
         Exchange e = c.exchange;
         if (e != null) {
-            switch (e.state) {
-                case REQ_SENT, OFFERED, ACCEPTED ->
-                        refuse(nowNs, e, CmReject.TIMEOUT, RcConnection.NO_DATA);
-                case NEW, REP_SENT, ESTABLISHED, DREQ_SENT, OVER -> {
-                    // Nothing was said, or a DREQ says it.
-                }
-            }
+            leave(nowNs, e);
         }
         c.end();
+    }
+
+    /** Tells the peer that nothing comes of it, unless nothing was said, or a DREQ says it. */
+    private void leave(long nowNs, Exchange e) {
+        switch (e.state) {
+            case REQ_SENT, OFFERED, ACCEPTED ->
+                    refuse(nowNs, e, CmReject.TIMEOUT, RcConnection.NO_DATA);
+            case NEW, REP_SENT, ESTABLISHED, DREQ_SENT, OVER -> {}
+        }
     }
 
     // Messages
@@ -169,6 +194,10 @@ final class Connector {
         NetAddress from = RoceState.withPort(source, RoceUdp.PORT);
         switch (CmMessage.parse(m, at, bytes)) {
             case CmMessage.Req req -> onReq(nowNs, req, from);
+            case CmMessage.OtherReq req -> {
+                device.count(CounterId.BAD_VERSION);
+                outbox.add(from, CmMessages.refusal(req, CmReject.VERSION));
+            }
             case CmMessage.Mra mra -> onMra(nowNs, mra, from);
             case CmMessage.Rep rep -> onRep(nowNs, rep, from);
             case CmMessage.Rtu rtu -> onRtu(nowNs, rtu, from);
@@ -321,6 +350,7 @@ final class Connector {
         Exchange e = exchanges.find(mra.remoteId(), from);
         if (e != null && (e.state == State.REQ_SENT || e.state == State.REP_SENT)) {
             e.resent = 0;
+            e.heard = "the peer has not decided";
             arm(e, nowNs + (CM_TIMEOUT_UNIT_NS << Math.min(mra.timeout(), LONGEST_CM_TIMEOUT)));
         }
     }
@@ -336,7 +366,7 @@ final class Connector {
             e.remoteId = rep.localId();
             RoceConnect end = end(e, qp, rep.qpn(), rep.responderResources());
             if (!qp.toReadyToReceive(end, rep.psn())) {
-                refuse(nowNs, e, CmReject.CONSUMER, RcConnection.NO_DATA);
+                onClosed(nowNs, qp);
                 return;
             }
             if (e.stream == 0) {
@@ -367,10 +397,6 @@ final class Connector {
             case REQ_SENT -> onRefused(nowNs, e, rej);
             case OFFERED, ACCEPTED, REP_SENT -> {
                 // Who asked went away, or has no use for the answer.
-                RoceOffer offer = e.offer;
-                if (offer != null) {
-                    offer.withdraw();
-                }
                 over(nowNs, e);
                 giveUp(nowNs, e, AsyncEventType.FAILED, "the peer went away");
             }
@@ -388,13 +414,29 @@ final class Connector {
             send(nowNs, e, messages.request(e, qp));
             return;
         }
-        over(nowNs, e);
         CmReject reason = CmReject.of(rej.reason());
+        boolean mayChange = reason == CmReject.NO_SERVICE || reason == CmReject.NO_RESOURCES;
+        if (reason != null && mayChange && timeToConnectNs(e) != 0 && qp != null) {
+            // Asked anew when the REQ would be sent again.
+            e.heard = reason.text();
+            e.transactionId++;
+            e.latest = messages.request(e, qp);
+            return;
+        }
+        over(nowNs, e);
         if (reason == CmReject.CONSUMER) {
             e.connection.peerPrivateData = rej.privateData().bytes();
         }
-        String why = reason == null ? "the peer refused, reason " + rej.reason() : reason.text();
-        giveUp(nowNs, e, AsyncEventType.REJECTED, why);
+        giveUp(nowNs, e, AsyncEventType.REJECTED, whyRefused(rej, reason));
+    }
+
+    private static String whyRefused(CmMessage.Rej rej, @Nullable CmReject reason) {
+        if (reason == null) {
+            return "the peer refused, reason " + rej.reason();
+        }
+        return rej.version() == 0
+                ? reason.text()
+                : reason.text() + ": " + rej.version() + ", and we " + CmMessage.VERSION;
     }
 
     private void onDreq(long nowNs, CmMessage.Dreq dreq, NetAddress from) {
@@ -432,17 +474,18 @@ final class Connector {
                 giveUp(nowNs, e, AsyncEventType.UNREACHABLE, "no queue pair was made in time");
             }
             case OFFERED, ACCEPTED -> {
-                RoceOffer offer = e.offer;
-                if (offer != null) {
-                    offer.withdraw();
-                }
                 refuse(nowNs, e, CmReject.TIMEOUT, RcConnection.NO_DATA);
                 e.connection.end();
             }
             case REQ_SENT, REP_SENT -> {
-                if (e.resent < MOST_RESENT && !isLate(nowNs, e)) {
+                long limitNs = timeToConnectNs(e);
+                boolean goesOn = nowNs - e.startedNs < limitNs;
+                if (limitNs == 0 ? e.resent < MOST_RESENT : goesOn) {
                     resend(nowNs, e);
                 } else {
+                    if (!e.heard.isEmpty()) {
+                        leave(nowNs, e);
+                    }
                     over(nowNs, e);
                     giveUp(nowNs, e, AsyncEventType.UNREACHABLE, whyNoAnswer(e));
                 }
@@ -461,15 +504,18 @@ final class Connector {
         }
     }
 
-    private static boolean isLate(long nowNs, Exchange e) {
-        long limit = e.connection.connectNs;
-        return limit != 0 && e.stream == 0 && nowNs - e.startedNs >= limit;
+    /** How long we may ask, in nanoseconds; 0 when messages are counted instead. */
+    private static long timeToConnectNs(Exchange e) {
+        return e.stream == 0 ? e.connection.connectNs : 0;
     }
 
     private String whyNoAnswer(Exchange e) {
         NetAddress to = unsentTo;
         boolean unsent = to != null && to.sameHost(e.peer);
-        return "no answer after " + (e.resent + 1) + " messages" + (unsent ? ": " + unsentWhy : "");
+        String none = "no answer after " + (e.resent + 1) + " messages";
+        String why = e.heard.isEmpty() ? none + (unsent ? ": " + unsentWhy : "") : e.heard;
+        long limitNs = timeToConnectNs(e);
+        return limitNs == 0 ? why : "not connected within " + limitNs / 1_000_000 + " ms: " + why;
     }
 
     boolean isQuiet() {
@@ -526,7 +572,7 @@ final class Connector {
             return;
         }
         if (!qp.toReadyToReceive(end(e, qp, req.qpn(), req.responderResources()), req.psn())) {
-            refuse(nowNs, e, CmReject.NO_RESOURCES, RcConnection.NO_DATA);
+            onClosed(nowNs, qp);
             return;
         }
         e.state = State.REP_SENT;
@@ -572,7 +618,7 @@ final class Connector {
         } else {
             RcQueuePair qp = e.queuePair();
             if (qp != null) {
-                qp.end(WcStatus.WR_FLUSH_ERROR);
+                qp.fail(WcStatus.WR_FLUSH_ERROR);
             }
         }
     }
@@ -592,6 +638,10 @@ final class Connector {
     private void over(long nowNs, Exchange e) {
         if (e.state != State.OVER) {
             e.state = State.OVER;
+            RoceOffer offer = e.offer;
+            if (offer != null) {
+                offer.withdraw();
+            }
             arm(e, nowNs + TIME_WAIT_NS);
         }
     }
@@ -608,12 +658,13 @@ final class Connector {
         if (latest != null) {
             e.resent++;
             outbox.add(e.peer, latest);
-            arm(e, nowNs + Math.min(RESEND_NS << e.resent, LONGEST_RESEND_NS));
+            long laterNs = RESEND_NS << Math.min(e.resent, MOST_RESENT);
+            arm(e, nowNs + Math.min(laterNs, LONGEST_RESEND_NS));
         }
     }
 
     private void arm(Exchange e, long deadlineNs) {
-        long limit = e.stream == 0 ? e.connection.connectNs : 0;
+        long limit = timeToConnectNs(e);
         boolean asks = e.state == State.NEW || e.state == State.REQ_SENT;
         long lastNs = e.startedNs + limit;
         boolean early = asks && limit != 0 && deadlineNs - lastNs > 0;

@@ -61,6 +61,9 @@ final class Exchange {
     /** How often that was sent again by time. */
     int resent;
 
+    /** What the peer says instead of an answer, so far; empty when nothing. */
+    String heard = "";
+
     final long startedNs;
 
     Exchange(RcConnection connection, int stream, NetAddress peer, int localId, long nowNs) {

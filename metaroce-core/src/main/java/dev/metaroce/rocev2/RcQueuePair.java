@@ -218,10 +218,10 @@ public final class RcQueuePair extends ReadyList.Item<RcQueuePair>
     /**
      * The other end is known: packets of it are taken from now on.
      *
-     * @return false when it is not INIT any more
+     * @return false when it is not INIT any more, or about to end
      */
     boolean toReadyToReceive(RoceConnect end) {
-        if (state != QpState.INIT) {
+        if (state != QpState.INIT || closing) {
             return false;
         }
         NetAddress to = RoceState.withPort(end.address(), RoceUdp.PORT);
@@ -324,8 +324,14 @@ public final class RcQueuePair extends ReadyList.Item<RcQueuePair>
 
     // The end
 
-    /** A request failed, or the other end's did: see {@link #flush}. */
+    /**
+     * A request failed, or the other end's did, or that end is gone: see {@link #flush}. Nothing
+     * happens after {@link #end}.
+     */
     void fail(WcStatus oldest) {
+        if (state == QpState.RESET) {
+            return;
+        }
         boolean isNew = !error && !connection.isEnded();
         state = QpState.ERROR;
         flush(oldest);

@@ -168,6 +168,7 @@ public final class RoceProtocol implements Protocol {
         RcQueuePair qp = (RcQueuePair) queue;
         if (qp.isClosing() || qp.connection.isEnded()) {
             qp.end(WcStatus.WR_FLUSH_ERROR);
+            connector.onClosed(nowNs, qp);
         }
         switch (qp.state()) {
             case RTS -> device.sending.add(qp.sending);

@@ -106,7 +106,8 @@ public final class RdmaDevice implements AutoCloseable {
      * Starts to connect; returns at once. Create queue pairs right away if you like: work may be
      * posted while the connection is CONNECTING. It fails when the peer does not answer, or denies
      * a context, for the give-up time of {@link DeviceLimits}; it may wait in the peer's line for
-     * as long as that takes.
+     * as long as that takes. With RoCEv2 it fails when the peer refuses, or does not answer 16
+     * messages, which takes 23 s.
      *
      * @param serviceId number of the service at the target
      * @param privateData 0..64 bytes for the target's handler, 0..56 with RoCEv2

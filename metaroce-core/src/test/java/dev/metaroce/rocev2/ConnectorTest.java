@@ -3,157 +3,21 @@ package dev.metaroce.rocev2;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.metaroce.memory.Access;
-import dev.metaroce.memory.MemoryRegion;
-import dev.metaroce.ring.WorkCompletion;
 import dev.metaroce.testing.Lab;
 import dev.metaroce.transport.ConnectionState;
-import dev.metaroce.transport.DeviceLimits;
 import dev.metaroce.util.Rng;
-import dev.metaroce.verbs.CompletionQueue;
 import dev.metaroce.verbs.Connection;
-import dev.metaroce.verbs.ConnectionRequest;
-import dev.metaroce.verbs.ProtectionDomain;
-import dev.metaroce.verbs.QueuePair;
-import dev.metaroce.wire.NetAddress;
-import dev.metaroce.wire.PacketMemory;
-import dev.metaroce.wire.roce.Bth;
 import dev.metaroce.wire.roce.CmMessage;
-import dev.metaroce.wire.roce.Deth;
-import dev.metaroce.wire.roce.Icrc;
-import dev.metaroce.wire.roce.RcOpcode;
 
 import org.junit.jupiter.api.Test;
 
-import java.lang.foreign.Arena;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.function.Consumer;
-import java.util.function.UnaryOperator;
 
 /** Connections made by messages to queue pair 1: every message lost, repeated or late. */
-class ConnectorTest {
-    private static final long SERVICE = 18_515;
-    private static final long SECOND_NS = 1_000_000_000L;
-    private static final int DEPTH = 16;
-
-    private final Lab lab = new Lab(0xC0DE);
-    private final List<CmMessage.Req> requests = new ArrayList<>();
-    private final List<String> said = new ArrayList<>();
-    private int toDrop;
-    private String dropped = "none";
-    private int copies = 1;
-
-    private final Lab.Node client = node(4_096);
-    private final Lab.Node server = node(4_096);
-    private final End clientEnd = new End(client);
-    private final End serverEnd = new End(server);
-    private final List<Connection> accepted = new ArrayList<>();
-    private final List<ConnectionRequest> held = new ArrayList<>();
-
-    /** What one side needs for queue pairs. */
-    private static final class End {
-        final ProtectionDomain domain;
-        final CompletionQueue done;
-        final MemoryRegion region;
-        final List<QueuePair> pairs = new ArrayList<>();
-
-        End(Lab.Node node) {
-            domain = node.device.allocProtectionDomain();
-            done = node.device.createCompletionQueue(1_024);
-            region = domain.register(Arena.ofAuto().allocate(4_096), Access.ALL);
-        }
-
-        QueuePair add(Connection c) {
-            QueuePair pair = c.createQueuePair(domain, done, done, DEPTH, DEPTH);
-            pairs.add(pair);
-            return pair;
-        }
-
-        int completed() {
-            WorkCompletion wc = new WorkCompletion();
-            int good = 0;
-            while (done.poll(wc)) {
-                assertThat(wc.status()).hasToString("SUCCESS");
-                good++;
-            }
-            return good;
-        }
-    }
-
-    ConnectorTest() {
-        lab.addFault(
-                packet -> {
-                    PacketMemory m = new PacketMemory(packet.bytes.length);
-                    m.bytes().put(0, packet.bytes);
-                    CmMessage message = CmMessage.parse(m, 0, packet.bytes.length);
-                    if (message == null) {
-                        return 1;
-                    }
-                    if (message instanceof CmMessage.Req req) {
-                        requests.add(req);
-                    }
-                    String kind = message.getClass().getSimpleName();
-                    said.add((packet.from == client ? "> " : "< ") + kind);
-                    if (kind.equals(dropped) && toDrop > 0) {
-                        toDrop--;
-                        return 0;
-                    }
-                    return copies;
-                });
-    }
-
-    private Lab.Node node(int mtu) {
-        DeviceLimits limits = DeviceLimits.defaults().toBuilder().payloadMtu(mtu).build();
-        return lab.addRoce(limits, UnaryOperator.identity());
-    }
-
-    private void drop(String kind, int count) {
-        dropped = kind;
-        toDrop = count;
-    }
-
-    private void serve(int queuePairs) {
-        serve(
-                request -> {
-                    for (int i = 0; i < queuePairs; i++) {
-                        serverEnd.add(request.connection());
-                    }
-                    accepted.add(request.accept(new byte[] {5, 6}));
-                });
-    }
-
-    private void serve(Consumer<ConnectionRequest> handler) {
-        server.device.listen(SERVICE, handler::accept);
-    }
-
-    private Connection dial(byte... privateData) {
-        Connection c = client.device.connect(server.address, SERVICE, privateData);
-        clientEnd.add(c);
-        return c;
-    }
-
-    private void expect(Connection c, ConnectionState state, long maxNs) {
-        lab.expect(state.toString(), () -> c.state() == state, maxNs);
-    }
-
-    /** A SEND each way, on the pairs of this number. */
-    private void transfer(int number) {
-        QueuePair ours = clientEnd.pairs.get(number);
-        QueuePair theirs = serverEnd.pairs.get(number);
-        theirs.postReceive(1, serverEnd.region, 0, 100);
-        ours.postReceive(2, clientEnd.region, 0, 100);
-        ours.postSend(3, clientEnd.region, 0, 100);
-        theirs.postSend(4, serverEnd.region, 0, 100);
-        int[] good = new int[1];
-        lab.expect(
-                "a SEND each way",
-                () -> (good[0] += clientEnd.completed() + serverEnd.completed()) == 4,
-                SECOND_NS);
-    }
-
+class ConnectorTest extends ConnectorLab {
     @Test
     void threeMessagesConnect() {
         serve(1);
@@ -396,85 +260,6 @@ class ConnectorTest {
     }
 
     @Test
-    void whoClosesTellsThePeer() {
-        serve(1);
-        Connection c = dial();
-        expect(c, ConnectionState.OPEN, SECOND_NS);
-        transfer(0);
-        said.clear();
-
-        c.close();
-        expect(c, ConnectionState.CLOSED, SECOND_NS);
-        expect(accepted.get(0), ConnectionState.CLOSED, SECOND_NS);
-
-        assertThat(said).containsExactly("> Dreq", "< Drep");
-    }
-
-    @Test
-    void goodbyesAreRepeatedAndGivenUp() {
-        serve(1);
-        Connection c = dial();
-        expect(c, ConnectionState.OPEN, SECOND_NS);
-        transfer(0);
-        said.clear();
-        drop("Dreq", 2);
-        c.close();
-        expect(c, ConnectionState.CLOSED, SECOND_NS);
-        assertThat(said).containsExactly("> Dreq", "> Dreq", "> Dreq", "< Drep");
-
-        Connection second = dial();
-        expect(second, ConnectionState.OPEN, SECOND_NS);
-        server.kill();
-        second.close();
-        expect(second, ConnectionState.CLOSED, 10 * SECOND_NS);
-    }
-
-    @Test
-    void bothEndsClose() {
-        serve(1);
-        Connection c = dial();
-        expect(c, ConnectionState.OPEN, SECOND_NS);
-        transfer(0);
-        said.clear();
-
-        c.close();
-        accepted.get(0).close();
-        expect(c, ConnectionState.CLOSED, SECOND_NS);
-        expect(accepted.get(0), ConnectionState.CLOSED, SECOND_NS);
-
-        assertThat(said).contains("> Dreq", "< Dreq");
-    }
-
-    @Test
-    void whoChangesHisMindTellsThePeer() {
-        serve(held::add);
-        Connection c = dial();
-        lab.expect("offered", () -> !held.isEmpty(), SECOND_NS);
-
-        c.close();
-        lab.expect("withdrawn", () -> held.get(0).isWithdrawn(), SECOND_NS);
-
-        assertThat(c.state()).isEqualTo(ConnectionState.CLOSED);
-        assertThat(said).endsWith("> Rej");
-    }
-
-    @Test
-    void aConnectionThatBreaksTellsThePeerIfItIsThere() {
-        serve(1);
-        Connection c = dial();
-        expect(c, ConnectionState.OPEN, SECOND_NS);
-        transfer(0);
-        said.clear();
-        lab.addFault(packet -> packet.bytes.length == CmMessage.PACKET_BYTES ? 1 : 0);
-
-        clientEnd.pairs.get(0).postSend(1, clientEnd.region, 0, 100);
-        expect(c, ConnectionState.FAILED, 10 * SECOND_NS);
-        expect(accepted.get(0), ConnectionState.CLOSED, SECOND_NS);
-
-        assertThat(said).containsExactly("> Dreq", "< Drep");
-    }
-
-    @Test
     void aPeerThatRestartedMayUseItsNumbersAgain() {
         serve(1);
         dial();
@@ -552,26 +337,5 @@ class ConnectorTest {
                 r.hopLimit(),
                 r.ackTimeout(),
                 r.privateData());
-    }
-
-    private void inject(CmMessage message) {
-        PacketMemory m = new PacketMemory(CmMessage.PACKET_BYTES);
-        message.encode(m, 0);
-        byte[] mad = new byte[256];
-        m.bytes().get(20, mad);
-        lab.deliverNow(client.address, server, packet(mad, client.address, server.address));
-    }
-
-    private static byte[] packet(byte[] mad, NetAddress from, NetAddress to) {
-        PacketMemory m = new PacketMemory(CmMessage.PACKET_BYTES);
-        Bth.encode(m, 0, RcOpcode.UD_SEND_ONLY, 0, 256, Bth.DEFAULT_PKEY, 1, false, 0);
-        Deth.encode(m, 0, Deth.QP1_QKEY, 1);
-        m.bytes().put(20, mad);
-        Icrc icrc = new Icrc();
-        icrc.flow(from, to);
-        icrc.seal(m, 0, 20, 256);
-        byte[] bytes = new byte[CmMessage.PACKET_BYTES];
-        m.bytes().get(0, bytes);
-        return bytes;
     }
 }

@@ -279,16 +279,4 @@ class RoceDoorCasesTest {
         assertThat(refused()).isZero();
         assertThat(answers).isZero();
     }
-
-    @ParameterizedTest
-    @ValueSource(ints = {0, 1, 3})
-    @DisplayName("W05: a request to connect of another class version is counted, not answered")
-    void w05OtherVersionsOfManagementAreDropped(int version) {
-        byte[] packet = packet(RcOpcode.UD_SEND_ONLY);
-        packet[Bth.BYTES + Deth.BYTES + 2] = (byte) version;
-        deliver(resized(packet, packet.length));
-
-        assertThat(pair.server.count(CounterId.MALFORMED)).isEqualTo(1);
-        assertThat(answers).isZero();
-    }
 }

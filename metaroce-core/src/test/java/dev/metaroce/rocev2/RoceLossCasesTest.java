@@ -7,6 +7,7 @@ import dev.metaroce.ring.WorkCompletion;
 import dev.metaroce.testing.Pair;
 import dev.metaroce.testing.Reader;
 import dev.metaroce.testing.RocePackets;
+import dev.metaroce.testing.Sender;
 import dev.metaroce.util.Rng;
 import dev.metaroce.wire.roce.AckTimeout;
 import dev.metaroce.wire.roce.RcOpcode;
@@ -21,7 +22,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import java.util.function.UnaryOperator;
 import java.util.stream.IntStream;
 
-/** Cases L01 to L08 for RoCEv2: packets that get lost, are copied, or spoilt. */
+/** Cases L01 to L09 for RoCEv2: packets that get lost, are copied, or spoilt. */
 class RoceLossCasesTest {
     private static final long MS = 1_000_000;
     private static final long SECOND = 1_000 * MS;
@@ -271,5 +272,43 @@ class RoceLossCasesTest {
         assertThat(pair.client.count(CounterId.RTO_FIRED)).isEqualTo(timeouts);
         // Not from the start: 64 responses, of those behind the gap three times.
         assertThat(pair.server.count(CounterId.REPLIES_SENT)).isLessThanOrEqualTo(64 + 2 * 54);
+    }
+
+    /**
+     * The timer of InfiniBand is fixed, 4.096 us * 2^n, and starts anew with each acknowledgement.
+     * So a sender that is busy holds the case with the default of 67 ms. One that waits for each of
+     * its messages needs a timer longer than the delay gets, 2 * 200 ms; with a shorter one it
+     * sends again what is on the way, as the protocol has it, and keeps its connection, as its
+     * eight tries take longer.
+     */
+    @ParameterizedTest
+    @CsvSource({"14,32,true", "17,1,true", "14,1,false"})
+    @DisplayName("L09: growing delay is not taken for loss by a timer that is long enough")
+    void l09GrowingDelay(int ackTimeout, int depth, boolean longEnough) {
+        Pair pair = pair(1 << 20, plain -> plain.toBuilder().ackTimeout(ackTimeout).build());
+        pair.lab.latencyNs(MS / 2);
+        pair.lab.link(100_000_000L, 100 * MS, 400 * MS);
+        Sender sender = new Sender(pair, 0, 1 << 14, depth);
+        Sender.run(pair, 100 * MS, sender);
+        long start = pair.lab.nowNs();
+        pair.lab.addFault(
+                packet -> {
+                    long age = Math.min(pair.lab.nowNs() - start, 2 * SECOND);
+                    packet.delayNs = MS / 2 + age * 1995 / 20_000;
+                    return 1;
+                });
+        long sentBefore = pair.client.count(CounterId.DATA_SENT);
+        long resentBefore = pair.client.count(CounterId.DATA_RESENT);
+        Sender.run(pair, 3 * SECOND, sender);
+        long sent = pair.client.count(CounterId.DATA_SENT) - sentBefore;
+        long resent = pair.client.count(CounterId.DATA_RESENT) - resentBefore;
+
+        assertThat(sent).isGreaterThan(50);
+        if (longEnough) {
+            assertThat(resent).isLessThan(sent / 20);
+        } else {
+            assertThat(resent).isGreaterThan(sent / 20);
+        }
+        assertThat(pair.client.count(CounterId.CONNECTIONS_FAILED)).isZero();
     }
 }

@@ -116,6 +116,7 @@ public final class Lab {
         private final TxBatch batch;
         private final ArrayDeque<Integer> forcedKeys = new ArrayDeque<>();
         private final boolean gathers;
+        private final @Nullable UnaryOperator<RoceSettings> roce;
         private final List<Packet> unread = new ArrayList<>();
         private long stoppedNs = -1;
         private boolean dead;
@@ -126,6 +127,7 @@ public final class Lab {
                 @Nullable UnaryOperator<RoceSettings> roce,
                 EventSink events) {
             this.number = number;
+            this.roce = roce;
             gathers = gathering;
             batch = new TxBatch(new PacketMemory(BATCH_BYTES), BATCH_RUNS, 64, gathers);
             int port = roce == null ? METAROCE_PORT : RoceUdp.PORT;
@@ -343,7 +345,7 @@ public final class Lab {
     public Node replace(Node old, DeviceLimits limits) {
         int number = old.number;
         old.kill();
-        Node node = new Node(number, limits, null, EventSink.NONE);
+        Node node = new Node(number, limits, old.roce, EventSink.NONE);
         nodes.set(number, node);
         return node;
     }

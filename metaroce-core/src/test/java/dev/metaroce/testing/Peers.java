@@ -42,7 +42,7 @@ public final class Peers {
 
         private Client(int number, DeviceLimits limits) {
             this.number = number;
-            node = lab.add(limits);
+            node = spoken.add(lab, limits);
             domain = node.device.allocProtectionDomain();
             region = domain.register(Arena.ofAuto().allocate(partBytes, 8), 0);
             region.segment().fill((byte) (number + 1));
@@ -104,12 +104,24 @@ public final class Peers {
     }
 
     private final int partBytes;
+    private final Spoken spoken;
 
     public Peers(long seed, DeviceLimits serverLimits, int clients, int partBytes, int depth) {
+        this(Spoken.METAROCE, seed, serverLimits, clients, partBytes, depth);
+    }
+
+    public Peers(
+            Spoken spoken,
+            long seed,
+            DeviceLimits serverLimits,
+            int clients,
+            int partBytes,
+            int depth) {
+        this.spoken = spoken;
         this.partBytes = partBytes;
         this.depth = depth;
         lab = new Lab(seed);
-        server = lab.add(serverLimits);
+        server = spoken.add(lab, serverLimits);
         serverDomain = server.device.allocProtectionDomain();
         target =
                 serverDomain.register(

@@ -11,6 +11,7 @@ import dev.metaroce.testing.Lab;
 import dev.metaroce.testing.Pair;
 import dev.metaroce.testing.Peers;
 import dev.metaroce.testing.RawPacket;
+import dev.metaroce.testing.Spoken;
 import dev.metaroce.util.Rng;
 import dev.metaroce.verbs.CompletionQueue;
 import dev.metaroce.verbs.Connection;
@@ -22,6 +23,8 @@ import dev.metaroce.wire.NetAddress;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.lang.foreign.Arena;
@@ -223,11 +226,12 @@ class LifeCycleCasesTest {
     }
 
     /** As C08 with one peer, but the application posts on. */
-    @Test
+    @ParameterizedTest
+    @EnumSource
     @DisplayName("C09: a dead peer is told in time though small writes are posted on and on")
-    void c09PostingGoesOnThoughThePeerIsDead() {
+    void c09PostingGoesOnThoughThePeerIsDead(Spoken spoken) {
         DeviceLimits limits = DEFAULTS.toBuilder().giveUpNs(2 * SECOND).build();
-        Pair pair = new Pair(9, limits, 1, 1 << 16).connect();
+        Pair pair = spoken.pair(9, limits, 1 << 16).connect();
         pair.write(0, 0, 0, 64);
         pair.expectSends(1, SECOND);
         pair.server.kill();
@@ -235,12 +239,12 @@ class LifeCycleCasesTest {
         Connection connection = pair.clientEnd.connection;
         for (int i = 1; connection.state() == ConnectionState.OPEN && i < 100; i++) {
             pair.write(0, i, 0, 64);
-            pair.lab.driveUntil(() -> connection.state() == ConnectionState.FAILED, 100 * MS);
+            pair.lab.advance(100 * MS);
         }
 
         assertThat(connection.state()).isEqualTo(ConnectionState.FAILED);
         assertThat(pair.lab.nowNs() - killedNs).isBetween(16 * SECOND / 10, 24 * SECOND / 10);
-        assertThat(connection.failure()).contains(pair.server.address.toString());
+        assertThat(connection.failure()).contains(hostOf(pair.server));
         pair.clientEnd.poll();
         List<WorkCompletion> failed = pair.clientEnd.sends.subList(1, pair.clientEnd.sends.size());
         assertThat(failed).hasSizeGreaterThan(10);
@@ -249,14 +253,21 @@ class LifeCycleCasesTest {
                 .allMatch(wc -> wc.status() == WcStatus.WR_FLUSH_ERROR);
     }
 
-    @Test
+    private static String hostOf(Lab.Node node) {
+        String text = node.address.toString();
+        return text.substring(0, text.lastIndexOf(':'));
+    }
+
+    @ParameterizedTest
+    @EnumSource
     @DisplayName("C08: when one of eight peers dies, only its work fails, and in time")
-    void c08OneDeadPeerFailsItsOwnWorkOnly() {
+    void c08OneDeadPeerFailsItsOwnWorkOnly(Spoken spoken) {
         Lab lab = new Lab(8);
-        Lab.Node sender = lab.add(DEFAULTS);
+        Lab.Node sender = spoken.add(lab, DEFAULTS);
+        long deadNs = spoken.deadPeerNs(DEFAULTS);
         List<Fan> fans = new ArrayList<>();
         for (int i = 0; i < 8; i++) {
-            fans.add(new Fan(lab, sender, i));
+            fans.add(new Fan(lab, spoken, sender, i));
         }
         lab.link(100_000_000L, MS, 100 * MS);
         long end = lab.nowNs() + 20 * MS;
@@ -269,12 +280,10 @@ class LifeCycleCasesTest {
                     fans.forEach(Fan::keepBusy);
                     return fans.get(3).failed > 0;
                 },
-                2 * DEFAULTS.giveUpNs());
+                2 * deadNs);
 
-        assertThat(lab.nowNs() - killedNs)
-                .isBetween(DEFAULTS.giveUpNs() * 8 / 10, DEFAULTS.giveUpNs() * 12 / 10);
-        assertThat(fans.get(3).connection.failure())
-                .contains(fans.get(3).target.address.toString());
+        assertThat(lab.nowNs() - killedNs).isBetween(deadNs * 8 / 10, deadNs * 12 / 10);
+        assertThat(fans.get(3).connection.failure()).contains(hostOf(fans.get(3).target));
         for (Fan fan : fans) {
             assertThat(fan.failed > 0).isEqualTo(fan == fans.get(3));
         }
@@ -292,8 +301,8 @@ class LifeCycleCasesTest {
         private int completed;
         int failed;
 
-        Fan(Lab lab, Lab.Node sender, int number) {
-            target = lab.add(DEFAULTS);
+        Fan(Lab lab, Spoken spoken, Lab.Node sender, int number) {
+            target = spoken.add(lab, DEFAULTS);
             ProtectionDomain there = target.device.allocProtectionDomain();
             CompletionQueue unused = target.device.createCompletionQueue(2);
             to = there.register(Arena.ofAuto().allocate(1 << 16, 8), Access.REMOTE_WRITE);
@@ -325,14 +334,21 @@ class LifeCycleCasesTest {
         }
     }
 
-    /** A server is killed in mid transfer, and another process takes its address at once. */
+    /**
+     * A server is killed in mid transfer, and another process takes its address at once. RoCEv2 has
+     * no word for "I do not know this queue pair": InfiniBand drops such packets in silence. There
+     * a client learns it by its time-out, which is known before: 8 times the timer of 67 ms.
+     */
     @ParameterizedTest
-    @ValueSource(booleans = {true, false})
+    @CsvSource({"METAROCE,true", "METAROCE,false", "ROCE_V2,true", "ROCE_V2,false"})
     @DisplayName("C10: a client of a restarted server learns it within a second and connects anew")
-    void c10ARestartedServerIsNoticed(boolean sends) {
+    void c10ARestartedServerIsNoticed(Spoken spoken, boolean sends) {
         Lab lab = new Lab(10);
-        Lab.Node server = lab.add(DEFAULTS);
-        Lab.Node client = lab.add(DEFAULTS);
+        boolean byTimeOut = spoken == Spoken.ROCE_V2;
+        DeviceLimits limits =
+                byTimeOut ? DEFAULTS.toBuilder().giveUpNs(SECOND / 2).build() : DEFAULTS;
+        Lab.Node server = spoken.add(lab, limits);
+        Lab.Node client = spoken.add(lab, limits);
         lab.link(1_000_000_000L, MS, 100 * MS);
         ProtectionDomain here = client.device.allocProtectionDomain();
         MemoryRegion from = here.register(Arena.ofAuto().allocate(1 << 20, 8), 0);
@@ -367,13 +383,14 @@ class LifeCycleCasesTest {
             post(qp, sends, from, to);
             lab.advance(2 * MS);
             assertThat(done.size()).isZero();
-            server = lab.replace(server, DEFAULTS);
+            server = lab.replace(server, limits);
             long restartedNs = lab.nowNs();
             lab.expect(
                     "failure of round " + round,
                     () -> connection.state() == ConnectionState.FAILED,
                     SECOND);
-            assertThat(lab.nowNs() - restartedNs).isLessThan(SECOND);
+            assertThat(lab.nowNs() - restartedNs)
+                    .isLessThan(byTimeOut ? spoken.deadPeerNs(limits) + MS : SECOND);
             done.poll(wc);
             assertThat(wc.status()).isEqualTo(WcStatus.RETRY_EXCEEDED_ERROR);
         }
@@ -412,10 +429,11 @@ class LifeCycleCasesTest {
                         DEFAULTS.packetLifetimeNs() * 12 / 10);
     }
 
-    @Test
+    @ParameterizedTest
+    @EnumSource
     @DisplayName("C11: datagrams of strangers disturb no connect")
-    void c11StrangersDisturbNobody() {
-        Peers peers = new Peers(11, DEFAULTS, 50, 1 << 12, 4);
+    void c11StrangersDisturbNobody(Spoken spoken) {
+        Peers peers = new Peers(spoken, 11, DEFAULTS, 50, 1 << 12, 4);
         Rng rng = new Rng(11);
         int answers[] = new int[1];
         NetAddress stranger = NetAddress.ofIpv4(0x0A63_6363, 4_000);
@@ -442,9 +460,11 @@ class LifeCycleCasesTest {
         long refused =
                 peers.server.count(CounterId.MALFORMED)
                         + peers.server.count(CounterId.BAD_CRC)
+                        + peers.server.count(CounterId.ICRC_ERRORS)
                         + peers.server.count(CounterId.BAD_VERSION);
         assertThat(refused).isEqualTo(10_000);
         assertThat(answers[0]).isZero();
+        peers.clients.forEach(client -> client.connection.close());
         peers.expectNoContexts(SECOND);
     }
 

@@ -16,6 +16,9 @@ public sealed interface CmMessage {
     /** Bytes of the headers, the message and the ICRC. */
     int PACKET_BYTES = Bth.BYTES + Deth.BYTES + 256 + Icrc.BYTES;
 
+    /** Of the class of management datagrams that these are. */
+    int VERSION = 2;
+
     /** Private data of a REQ, of which {@link IpAddresses} may be the first 36 bytes. */
     int REQ_PRIVATE_BYTES = 92;
 
@@ -163,6 +166,29 @@ public sealed interface CmMessage {
     }
 
     /**
+     * A REQ of another version, of which no more is read than what an answer needs.
+     *
+     * @param version 0..255
+     */
+    record OtherReq(long transactionId, int localId, int version) implements CmMessage {
+        @Override
+        public int remoteId() {
+            return 0;
+        }
+
+        @Override
+        public void encode(PacketMemory m, int at) {
+            Mad.encode(m, at, Mad.REQ, this);
+            m.put8(at + Bth.BYTES + Deth.BYTES + Mad.VERSION_AT, version);
+        }
+
+        @Override
+        public String toString() {
+            return "REQ id %#x of version %d".formatted(localId, version);
+        }
+    }
+
+    /**
      * Accepts a connection.
      *
      * @param qpn of the sender, 24 bits
@@ -242,6 +268,7 @@ public sealed interface CmMessage {
      *
      * @param about what is refused: 0 a REQ, 1 a REP, 2 neither
      * @param reason code of a {@link CmReject}, or another
+     * @param version with {@link CmReject#VERSION} that of the sender, if it says so; else 0
      * @param privateData of 148 bytes
      */
     record Rej(
@@ -250,6 +277,7 @@ public sealed interface CmMessage {
             int remoteId,
             int about,
             int reason,
+            int version,
             PrivateData privateData)
             implements CmMessage {
         /** {@link #about}: a REQ. */
@@ -263,16 +291,23 @@ public sealed interface CmMessage {
             int b = Mad.encode(m, at, Mad.REJ, this);
             m.put8(b + 8, about << 6);
             m.put16(b + 10, reason);
+            if (version != 0) {
+                m.put8(b + 9, 1 << 1);
+                m.put8(b + 12, version);
+            }
             m.bytes().put(b + Mad.REJ_PRIVATE_AT, privateData.bytes());
         }
 
         static Rej parse(PacketMemory m, int b, long transactionId) {
+            int reason = m.u16(b + 10);
+            boolean saysVersion = reason == CmReject.VERSION.code() && m.u8(b + 9) >>> 1 > 0;
             return new Rej(
                     transactionId,
                     m.i32(b),
                     m.i32(b + 4),
                     m.u8(b + 8) >>> 6,
-                    m.u16(b + 10),
+                    reason,
+                    saysVersion ? m.u8(b + 12) : 0,
                     Mad.privateData(m, b + Mad.REJ_PRIVATE_AT, REJ_PRIVATE_BYTES));
         }
 

@@ -10,7 +10,8 @@ public enum CmReject {
     NO_SERVICE(8, "nobody listens for this service"),
     STALE(10, "the queue pair is in use already"),
     MTU(26, "the peer cannot use this path MTU"),
-    CONSUMER(28, "the peer refused");
+    CONSUMER(28, "the peer refused"),
+    VERSION(31, "the peer knows another version of connection management");
 
     private final int code;
     private final String text;

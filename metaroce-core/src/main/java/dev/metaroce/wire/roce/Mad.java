@@ -23,8 +23,14 @@ final class Mad {
     private static final int BYTES = 256;
     private static final int HEADER_BYTES = 24;
 
-    /** Base version 1, class 7, class version 2, method 3: send. */
-    private static final int KIND = 0x0107_0203;
+    /** Base version 1, class 7, any class version, method 3: send. */
+    private static final int KIND = 0x0107_0003;
+
+    /** Of the class version. */
+    static final int VERSION_AT = 2;
+
+    private static final int VERSION_SHIFT = 8;
+    private static final int VERSION_MASK = 0xFF << VERSION_SHIFT;
 
     private static final int TRANSACTION_AT = 8;
     private static final int ATTRIBUTE_AT = 16;
@@ -32,14 +38,19 @@ final class Mad {
     private Mad() {}
 
     static @Nullable CmMessage parse(PacketMemory m, int mad) {
-        if (m.i32(mad) != KIND) {
+        if ((m.i32(mad) & ~VERSION_MASK) != KIND) {
             return null;
         }
         long transactionId = m.i64(mad + TRANSACTION_AT);
+        int attribute = m.u16(mad + ATTRIBUTE_AT);
         int b = mad + HEADER_BYTES;
         int local = m.i32(b);
         int remote = m.i32(b + 4);
-        return switch (m.u16(mad + ATTRIBUTE_AT)) {
+        int version = m.u8(mad + VERSION_AT);
+        if (version != CmMessage.VERSION) {
+            return attribute == REQ ? new CmMessage.OtherReq(transactionId, local, version) : null;
+        }
+        return switch (attribute) {
             case REQ -> CmMessage.Req.parse(m, b, transactionId);
             case MRA ->
                     new CmMessage.Mra(
@@ -67,7 +78,7 @@ final class Mad {
         for (int i = 0; i < BYTES; i += Long.BYTES) {
             m.put64(mad + i, 0);
         }
-        m.put32(mad, KIND);
+        m.put32(mad, KIND | CmMessage.VERSION << VERSION_SHIFT);
         m.put64(mad + TRANSACTION_AT, transactionId);
         m.put16(mad + ATTRIBUTE_AT, attribute);
         return mad + HEADER_BYTES;

@@ -122,8 +122,12 @@ class CmMessageTest {
         byte[] why = new byte[CmMessage.REJ_PRIVATE_BYTES];
         Arrays.fill(why, (byte) 7);
         PrivateData data = PrivateData.of(why, why.length);
-        CmMessage.Rej no = new CmMessage.Rej(-5, 7, -9, 2, CmReject.CONSUMER.code(), data);
+        CmMessage.Rej no = new CmMessage.Rej(-5, 7, -9, 2, CmReject.CONSUMER.code(), 0, data);
         assertThat(again(m, no)).isEqualTo(no);
+        no = new CmMessage.Rej(-5, 0, -9, 0, CmReject.VERSION.code(), CmMessage.VERSION, data);
+        assertThat(again(m, no)).isEqualTo(no);
+        CmMessage.OtherReq other = new CmMessage.OtherReq(-5, 7, 3);
+        assertThat(again(m, other)).isEqualTo(other);
         assertThat(CmReject.of(28)).isEqualTo(CmReject.CONSUMER);
         assertThat(CmReject.of(29)).isNull();
     }
@@ -138,7 +142,12 @@ class CmMessageTest {
         int transport = mad + 24 + 43;
         assertThat(parse(req.with(transport, req.bytes()[transport] | 2))).isNull();
         for (int at = mad; at < mad + 4; at++) {
-            assertThat(parse(req.with(at, 9))).as("kind, byte %d", at).isNull();
+            CmMessage other = parse(req.with(at, 9));
+            if (at == mad + 2) {
+                assertThat(other).isInstanceOf(CmMessage.OtherReq.class);
+            } else {
+                assertThat(other).as("kind, byte %d", at).isNull();
+            }
         }
         assertThat(parse(req.with(req.bthAt() + Bth.BYTES, 0))).as("another Q_Key").isNull();
     }
