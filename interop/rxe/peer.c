@@ -3,6 +3,7 @@
  * (port 18515) and then verbs.
  *
  *   peer GID_INDEX hold BYTES        server: says whether its memory holds the test data of perf
+ *   peer GID_INDEX echo              server: is read, and answers each message by one of its kind
  *   peer GID_INDEX check SERVER      client: WRITEs, READs and atomics, and compares what comes back
  *
  * Exit code 0 when all was as it has to be.
@@ -17,6 +18,10 @@
 
 enum { PORT = 18515, KEYS = 108, MEMORY = 1 << 20, HALF = MEMORY / 2, MTU = 1024 };
 
+/* Where the echo has what; its client (class Echo) knows. A message is no longer than ROOM_BYTES. */
+enum { REPLY = 1 << 18, ROOM = HALF, ROOM_BYTES = 1 << 16, WORD = MEMORY - 64, KEY = WORD + 32,
+       DOOR = WORD + 48, IN_MEMORY = 1000 };
+
 struct end {
     unsigned qpn, psn, rkey;
     unsigned long long address;
@@ -25,7 +30,7 @@ struct end {
 
 static unsigned char *memory;
 static struct ibv_mr *region;
-static struct ibv_cq *completions;
+static struct ibv_cq *completions, *received;
 static struct ibv_qp *pair;
 static struct end mine, theirs;
 static int tcp;
@@ -100,11 +105,13 @@ static void open_device(int gid_index, int client) {
     struct ibv_pd *domain = ibv_alloc_pd(context);
     int rights = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
                  IBV_ACCESS_REMOTE_ATOMIC;
+    int all = rights | IBV_ACCESS_MW_BIND;
     memory = aligned_alloc(4096, MEMORY);
     memset(memory, 0, MEMORY);
     completions = ibv_create_cq(context, 64, NULL, NULL, 0);
-    region = ibv_reg_mr(domain, memory, MEMORY, rights);
-    struct ibv_qp_init_attr made = {.send_cq = completions, .recv_cq = completions,
+    received = ibv_create_cq(context, 64, NULL, NULL, 0);
+    region = ibv_reg_mr(domain, memory, MEMORY, all);
+    struct ibv_qp_init_attr made = {.send_cq = completions, .recv_cq = received,
                                     .cap = {16, 16, 1, 1, 0}, .qp_type = IBV_QPT_RC};
     pair = ibv_create_qp(domain, &made);
     expect(region && pair, "no memory region or queue pair");
@@ -133,7 +140,16 @@ static void connect_pair(int gid_index) {
                           IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC), "to RTS");
 }
 
-/* Does one thing between local memory and the same place of the other end, and waits for it. */
+static struct ibv_wc await(struct ibv_cq *queue) {
+    struct ibv_wc done;
+    int count;
+    while ((count = ibv_poll_cq(queue, 1, &done)) == 0)
+        ;
+    expect(count == 1, "a poll");
+    return done;
+}
+
+/* Does one thing between local memory and the other end's, and waits for it. */
 static enum ibv_wc_status post(struct ibv_send_wr *request, long local, long remote, int bytes) {
     struct ibv_sge piece = {(unsigned long) memory + local, bytes, region->lkey};
     struct ibv_send_wr *bad;
@@ -149,18 +165,17 @@ static enum ibv_wc_status post(struct ibv_send_wr *request, long local, long rem
         request->wr.rdma.rkey = theirs.rkey;
     }
     expect(!ibv_post_send(pair, request, &bad), "a post");
-    struct ibv_wc done;
-    int count;
-    while ((count = ibv_poll_cq(completions, 1, &done)) == 0)
-        ;
-    expect(count == 1, "a poll");
-    return done.status;
+    return await(completions).status;
+}
+
+static void post_well(struct ibv_send_wr *request, long local, long remote, int bytes) {
+    enum ibv_wc_status status = post(request, local, remote, bytes);
+    expect(status == IBV_WC_SUCCESS, ibv_wc_status_str(status));
 }
 
 static void move(enum ibv_wr_opcode opcode, long local, long remote, int bytes) {
     struct ibv_send_wr request = {.opcode = opcode};
-    enum ibv_wc_status status = post(&request, local, remote, bytes);
-    expect(status == IBV_WC_SUCCESS, ibv_wc_status_str(status));
+    post_well(&request, local, remote, bytes);
 }
 
 /* ---- the client ---- */
@@ -180,8 +195,7 @@ static unsigned long long atomic(enum ibv_wr_opcode opcode, unsigned long long o
     struct ibv_send_wr request = {.opcode = opcode};
     request.wr.atomic.compare_add = operand;
     request.wr.atomic.swap = swap;
-    enum ibv_wc_status status = post(&request, HALF, 0, 8);
-    expect(status == IBV_WC_SUCCESS, ibv_wc_status_str(status));
+    post_well(&request, HALF, 0, 8);
     return *(unsigned long long *) (memory + HALF);
 }
 
@@ -243,9 +257,111 @@ static unsigned char pattern(unsigned long long i) {
     return z >> i % 8 * 8;
 }
 
+/* ---- the echo ---- */
+
+/* Byte i of a message; no byte is 0. */
+static unsigned char data(unsigned message, unsigned i) {
+    return (i * 2654435761u + message * 40503u) >> 24 | 1;
+}
+
+static void fill(long at, unsigned message, int bytes) {
+    for (int i = 0; i < bytes; i++)
+        memory[at + i] = data(message, i);
+}
+
+static void listen_once(void) {
+    struct ibv_sge piece = {(unsigned long) memory + ROOM, ROOM_BYTES, region->lkey};
+    struct ibv_recv_wr receive = {.sg_list = &piece, .num_sge = 1}, *bad;
+    expect(!ibv_post_recv(pair, &receive, &bad), "a receive");
+}
+
+/* How often the device said that there is no receive. */
+static long not_ready(void) {
+    long count = -1;
+    FILE *counter = fopen("/sys/class/infiniband/rxe0/ports/1/hw_counters/send_rnr_err", "r");
+    expect(counter && fscanf(counter, "%ld", &count) == 1, "the device does not count RNRs");
+    fclose(counter);
+    return count;
+}
+
+/* Key for one byte of memory, which a SEND can take back. */
+static unsigned bind_window(void) {
+    struct ibv_mw *window = ibv_alloc_mw(region->pd, IBV_MW_TYPE_2);
+    expect(window != NULL, "no memory window");
+    struct ibv_send_wr request = {
+        .opcode = IBV_WR_BIND_MW,
+        .bind_mw = {.mw = window, .rkey = ibv_inc_rkey(window->rkey),
+                    .bind_info = {.mr = region, .addr = (unsigned long) memory + DOOR,
+                                  .length = 1, .mw_access_flags = IBV_ACCESS_REMOTE_WRITE}}};
+    post_well(&request, 0, 0, 0);
+    return request.bind_mw.rkey;
+}
+
+/* Answers by a message of the same kind and length. */
+static void reply(unsigned message, struct ibv_wc *to) {
+    struct ibv_send_wr request = {.opcode = to->opcode == IBV_WC_RECV_RDMA_WITH_IMM
+                                      ? IBV_WR_RDMA_WRITE_WITH_IMM
+                                      : to->wc_flags & IBV_WC_WITH_IMM ? IBV_WR_SEND_WITH_IMM
+                                                                       : IBV_WR_SEND,
+                                  .imm_data = htonl(~message)};
+    fill(REPLY, ~message, to->byte_len);
+    post_well(&request, REPLY, 0, to->byte_len);
+}
+
+/* rxe gives the kernel's flag to programs, which is another one there. */
+enum { TAKES_KEY = IBV_WC_WITH_INV | IBV_WC_IP_CSUM_OK };
+
+/* Until one comes that takes the window's key back. Every other one finds no receive at first. */
+static void echo(unsigned key) {
+    struct ibv_wc came;
+    for (unsigned message = 0;; message++) {
+        came = await(received);
+        expect(came.status == IBV_WC_SUCCESS, ibv_wc_status_str(came.status));
+        if (came.wc_flags & TAKES_KEY)
+            break;
+        expect(!(came.wc_flags & IBV_WC_WITH_IMM) || ntohl(came.imm_data) == message,
+               "an immediate");
+        for (unsigned i = 0; i < came.byte_len; i++)
+            expect(memory[ROOM + i] == data(message, i), "what came is not what was sent");
+        expect(!memory[ROOM + came.byte_len], "more came than was sent");
+        memset(memory + ROOM, 0, ROOM_BYTES);
+        long before = not_ready();
+        if (message % 2)
+            listen_once();
+        reply(message, &came);
+        if (message % 2 == 0) {
+            while (not_ready() == before)
+                ;
+            listen_once();
+        }
+    }
+    expect(came.invalidated_rkey == key, "another key was taken back");
+    struct ibv_send_wr request = {.opcode = IBV_WR_SEND_WITH_INV};
+    request.invalidate_rkey = ntohl(*(unsigned *) (memory + ROOM));
+    post_well(&request, 0, 0, 0);
+}
+
+static void serve_echo(void) {
+    unsigned key = bind_window();
+    unsigned long long *word = (void *) (memory + WORD);
+    fill(0, IN_MEMORY, ROOM_BYTES);
+    *(unsigned *) (memory + KEY) = htonl(key);
+    listen_once();
+    for (int turns = 0; turns < 2; turns++)
+        ask_keys(0);
+    echo(key);
+    char heard[8];
+    for (int turns = 0; turns < 3; turns++)
+        ask_keys(0);
+    turn(0, "done", heard, 5);
+    expect(word[0] == 7 && !word[1], "the word that atomics changed");
+    expect(memory[DOOR] == 1, "the byte of the window");
+}
+
 int main(int count, char **words) {
     setlinebuf(stdout);
-    expect(count == 4, "usage: peer GID_INDEX hold BYTES | check SERVER");
+    int echoes = count == 3 && !strcmp(words[2], "echo");
+    expect(count == 4 || echoes, "usage: peer GID_INDEX hold BYTES | echo | check SERVER");
     int gid_index = atoi(words[1]), client = !strcmp(words[2], "check"), yes = 1;
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(PORT)};
     open_device(gid_index, client);
@@ -268,6 +384,8 @@ int main(int count, char **words) {
         check();
         check_refusal();
         say_goodbye();
+    } else if (echoes) {
+        serve_echo();
     } else {
         long bytes = atol(words[3]);
         expect(bytes > 0 && bytes <= MEMORY, "BYTES is not in 1..1048576");

@@ -208,13 +208,31 @@ public final class Engine {
         }
     }
 
+    /**
+     * {@link #transmit}, but of congestion notices alone: for ports that send them though data must
+     * wait.
+     */
+    public int transmitNotices(long nowNs, TxBatch batch, Consumer<TxBatch> port) {
+        batch.clear();
+        int sent = protocol.pollNotices(nowNs, batch);
+        if (sent > 0) {
+            countSent(sent, batch.usedBytes());
+            port.accept(batch);
+        }
+        return sent;
+    }
+
     private int poll(long nowNs, TxBatch batch) {
         int bytesBefore = batch.usedBytes();
         int sent = protocol.pollTransmit(nowNs, batch);
-        counters.add(CounterId.TX_PACKETS, sent);
-        counters.add(CounterId.TX_BYTES, batch.usedBytes() - bytesBefore);
+        countSent(sent, batch.usedBytes() - bytesBefore);
         noteContexts();
         return sent;
+    }
+
+    private void countSent(int sent, int bytes) {
+        counters.add(CounterId.TX_PACKETS, sent);
+        counters.add(CounterId.TX_BYTES, bytes);
     }
 
     private void noteContexts() {

@@ -416,7 +416,7 @@ final class Connector {
         }
         CmReject reason = CmReject.of(rej.reason());
         boolean mayChange = reason == CmReject.NO_SERVICE || reason == CmReject.NO_RESOURCES;
-        if (mayChange && timeToConnectNs(e) != 0 && qp != null) {
+        if (reason != null && mayChange && timeToConnectNs(e) != 0 && qp != null) {
             // Asked anew when the REQ would be sent again.
             e.heard = reason.text();
             e.transactionId++;

@@ -10,6 +10,7 @@ import dev.metaroce.ring.WorkQueue;
 import dev.metaroce.transport.ProtocolQueue;
 import dev.metaroce.transport.QueueSlot;
 import dev.metaroce.transport.StreamSettings;
+import dev.metaroce.util.ReadyList;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.roce.RoceUdp;
 
@@ -26,7 +27,8 @@ import java.util.Objects;
  *
  * <p>Applications touch the two work queues and the bell; all else belongs to the engine thread.
  */
-public final class RcQueuePair implements ProtocolQueue, QueueSlot {
+public final class RcQueuePair extends ReadyList.Item<RcQueuePair>
+        implements ProtocolQueue, QueueSlot {
     private static final VarHandle ERROR;
 
     static {

@@ -7,6 +7,7 @@ import dev.metaroce.ring.WcStatus;
 import dev.metaroce.ring.WorkQueue;
 import dev.metaroce.util.ReadyList;
 import dev.metaroce.wire.roce.Psn24;
+import dev.metaroce.wire.roce.Syndrome;
 
 import org.jspecify.annotations.Nullable;
 
@@ -66,11 +67,8 @@ final class ReceiveSide extends ReadyList.Item<ReceiveSide> {
     /** Syndrome of the NAK that ended the queue pair, or 0. */
     int refusal;
 
-    /** A congestion notice is owed. */
-    boolean noticeOwed;
-
-    /** When the next notice may be sent. */
-    long nextNoticeNs;
+    /** When the next notice may be sent, if one was. */
+    private long nextNoticeNs;
 
     private boolean noticeSent;
 
@@ -101,7 +99,7 @@ final class ReceiveSide extends ReadyList.Item<ReceiveSide> {
 
     /** True when there is anything to send. */
     boolean owes() {
-        return noticeOwed || ackOwed || nakOwed != 0 || hasPulls();
+        return ackOwed || nakOwed != 0 || hasPulls();
     }
 
     /** The expected packet was taken. */
@@ -118,14 +116,13 @@ final class ReceiveSide extends ReadyList.Item<ReceiveSide> {
         ackOwed = false;
     }
 
-    /** A packet came with a mark; a notice is owed unless one was sent lately. */
-    void noteMark(long nowNs) {
-        noticeOwed |= !noticeSent || nowNs - nextNoticeNs >= 0;
+    /** True when no congestion notice was sent lately. */
+    boolean mayNotice(long nowNs) {
+        return !noticeSent || nowNs - nextNoticeNs >= 0;
     }
 
-    /** The notice is sent. */
+    /** A congestion notice is sent. */
     void noticeSent(long nowNs, long intervalNs) {
-        noticeOwed = false;
         noticeSent = true;
         nextNoticeNs = nowNs + intervalNs;
     }
@@ -136,6 +133,16 @@ final class ReceiveSide extends ReadyList.Item<ReceiveSide> {
     boolean hasReceive() {
         SharedReceives shared = qp.settings().shared();
         return headSeq < queue.tail() || (shared != null && shared.take(queue, headSeq));
+    }
+
+    /**
+     * The syndrome of an ACK: with as many credits as there are receives that no message has
+     * completed, and without any where other queue pairs may take the same receives.
+     */
+    int ack() {
+        return qp.settings().shared() != null
+                ? Syndrome.ACK_NO_CREDITS
+                : Syndrome.ackWithCredits((int) (queue.tail() - headSeq));
     }
 
     /** The receive that {@link #hasReceive} found. */

@@ -21,7 +21,7 @@ import dev.metaroce.wire.roce.Syndrome;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes the packets of responders: congestion notices, then responses in the order of their
+ * Makes the packets of responders: congestion notices; and responses in the order of their
  * requests, then one acknowledgement for all that came, or a NAK. Owner: the engine thread.
  */
 final class RoceAnswers {
@@ -43,18 +43,30 @@ final class RoceAnswers {
         r.qp.fail(WcStatus.WR_FLUSH_ERROR);
     }
 
+    /** Appends the congestion notices of all queue pairs. */
+    int pollNotices(long nowNs, TxBatch batch) {
+        int sent = 0;
+        while (!device.noticing.isEmpty() && batch.hasRoom(Icrc.MAX_PACKET_BYTES)) {
+            RcQueuePair qp = device.noticing.poll();
+            if (qp != null && isConnected(qp)) {
+                qp.receiving.noticeSent(nowNs, NOTICE_INTERVAL_NS);
+                sendNotice(qp.receiving, batch);
+                sent++;
+            }
+        }
+        return sent;
+    }
+
+    private static boolean isConnected(RcQueuePair qp) {
+        return qp.state() != QpState.RESET && qp.state() != QpState.INIT;
+    }
+
     /** Appends what one queue pair owes, as its rate and the budget allow. */
     int pollTransmit(long nowNs, ReceiveSide r, TxBatch batch, int budget) {
-        QpState state = r.qp.state();
-        if (state == QpState.RESET || state == QpState.INIT) {
+        if (!isConnected(r.qp)) {
             return 0;
         }
         int sent = 0;
-        if (r.noticeOwed && batch.hasRoom(Icrc.MAX_PACKET_BYTES)) {
-            r.noticeSent(nowNs, NOTICE_INTERVAL_NS);
-            sendNotice(r, batch);
-            sent++;
-        }
         while (sent < budget && batch.hasRoom(Icrc.MAX_PACKET_BYTES)) {
             ServedPulls.Pull pull = r.hasPulls() ? r.pulls().pending() : null;
             if (pull == null) {
@@ -103,7 +115,7 @@ final class RoceAnswers {
         if (!refuses && !r.ackOwed) {
             return 0;
         }
-        int syndrome = refuses ? r.nakOwed : Syndrome.ACK_NO_CREDITS;
+        int syndrome = refuses ? r.nakOwed : r.ack();
         int psn = refuses ? r.nakPsn : Psn24.add(r.expectedPsn, -1);
         r.nakOwed = 0;
         r.ackOwed = false;
@@ -131,7 +143,7 @@ final class RoceAnswers {
         pull.pending = false;
         RcOpcode opcode = RcOpcode.ATOMIC_ACKNOWLEDGE;
         int at = begin(r, batch, opcode, 0, pull.firstPsn, false);
-        Aeth.encode(batch.memory(), at, Syndrome.ACK_NO_CREDITS, pull.msn);
+        Aeth.encode(batch.memory(), at, r.ack(), pull.msn);
         AtomicAckEth.encode(batch.memory(), at, pull.result);
         seal(batch, at, opcode);
         device.count(CounterId.REPLIES_SENT);
@@ -145,7 +157,7 @@ final class RoceAnswers {
         RcOpcode opcode = RcOpcode.readResponse(offset == 0, last);
         int at = begin(r, batch, opcode, payload, psn, ecn);
         if (opcode.hasAeth()) {
-            Aeth.encode(batch.memory(), at, Syndrome.ACK_NO_CREDITS, pull.msn);
+            Aeth.encode(batch.memory(), at, r.ack(), pull.msn);
         }
         pull.nextPsn = Psn24.add(psn, 1);
         pull.pending = !last;

@@ -51,9 +51,12 @@ final class RoceCompleter {
     }
 
     private void onAcknowledge(long nowNs, SendSide s, int syndrome, int psn) {
-        // Credits are not looked at: who has no receive says so.
         switch (Syndrome.kind(syndrome)) {
-            case ACK -> acknowledgeBefore(nowNs, s, Psn24.add(psn, 1), psn);
+            case ACK -> {
+                if (acknowledgeBefore(nowNs, s, Psn24.add(psn, 1), psn)) {
+                    s.credit(Syndrome.credits(syndrome));
+                }
+            }
             case RNR -> {
                 device.count(CounterId.RNR_NAKS_RECEIVED);
                 if (acknowledgeBefore(nowNs, s, psn, psn)) {
@@ -201,6 +204,9 @@ final class RoceCompleter {
         int before = s.unaPsn();
         s.takeResponse();
         noteProgress(nowNs, s, before);
+        if (opcode.hasAeth()) {
+            s.credit(Syndrome.credits(Aeth.syndrome(m, at)));
+        }
     }
 
     /** Places a part of what was read; false when it is not of the length that it has to be. */

@@ -293,16 +293,25 @@ public final class RoceProtocol implements Protocol {
 
     @Override
     public boolean isQuiet() {
-        return device.answering.isEmpty() && device.sending.isEmpty() && connector.isQuiet();
+        return device.noticing.isEmpty()
+                && device.answering.isEmpty()
+                && device.sending.isEmpty()
+                && connector.isQuiet();
+    }
+
+    @Override
+    public int pollNotices(long nowNs, TxBatch batch) {
+        return responder.pollNotices(nowNs, batch);
     }
 
     /**
-     * Appends what may be sent now: connection management, then answers and requests in turns of
-     * one queue pair each.
+     * Appends what may be sent now: congestion notices, connection management, then answers and
+     * requests in turns of one queue pair each.
      */
     @Override
     public int pollTransmit(long nowNs, TxBatch batch) {
-        int sent = connector.pollTransmit(nowNs, batch);
+        int sent = pollNotices(nowNs, batch);
+        sent += connector.pollTransmit(nowNs, batch);
         while (batch.hasRoom(Icrc.MAX_PACKET_BYTES)) {
             ReceiveSide answering = device.answering.poll();
             if (answering != null) {

@@ -67,8 +67,9 @@ final class RoceResponder {
             return;
         }
         if (ecn == Ecn.CE) {
-            qp.receiving.noteMark(nowNs);
-            answerLater(qp.receiving);
+            if (qp.receiving.mayNotice(nowNs)) {
+                device.noticing.add(qp);
+            }
         } else if (ecn == Ecn.NOT_ECT && (opcode.isRequest() || opcode.isReadResponse())) {
             device.count(CounterId.NOT_ECT_PACKETS);
             qp.connection.noteMissingEcn();
@@ -79,6 +80,10 @@ final class RoceResponder {
         if (r.owes()) {
             device.answering.add(r);
         }
+    }
+
+    int pollNotices(long nowNs, TxBatch batch) {
+        return answers.pollNotices(nowNs, batch);
     }
 
     int pollTransmit(long nowNs, ReceiveSide r, TxBatch batch, int budget) {

@@ -57,6 +57,9 @@ final class RoceState {
 
     final Icrc receivedIcrc = new Icrc();
 
+    /** Who has a congestion notice to send. */
+    final ReadyList<RcQueuePair> noticing = new ReadyList<>();
+
     /** Who has acknowledgements and responses to send, and who has requests. */
     final ReadyList<ReceiveSide> answering = new ReadyList<>();
 

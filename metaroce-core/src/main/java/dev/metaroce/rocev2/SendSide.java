@@ -5,6 +5,7 @@ import dev.metaroce.ring.WorkQueue;
 import dev.metaroce.util.ReadyList;
 import dev.metaroce.wire.Opcode;
 import dev.metaroce.wire.roce.Psn24;
+import dev.metaroce.wire.roce.Syndrome;
 
 /**
  * The requester of a queue pair: which request has which PSNs, what is acknowledged, and what goes
@@ -69,6 +70,19 @@ final class SendSide extends ReadyList.Item<SendSide> {
 
     long notReadySinceNs;
 
+    // Credits: requests that take a receive of the other end, counted modulo 2^32
+    /** Those finished. */
+    private int finishedTakes;
+
+    /** Those before {@link #sendSeq}. */
+    private int sentTakes;
+
+    /** The other end told how many receives it has. */
+    private boolean credited;
+
+    /** Those that it has receives for, meaningful while {@link #credited}. */
+    private int creditedTakes;
+
     SendSide(RcQueuePair qp, int psn) {
         this.qp = qp;
         queue = qp.sendQueue();
@@ -104,8 +118,8 @@ final class SendSide extends ReadyList.Item<SendSide> {
             return false;
         }
         int onTheWay = steps(unaPsn, sendPsn);
-        // Who had no receive is asked with one packet, not with all of the window each time.
-        if (onTheWay >= (notReadyCount > 0 ? 1 : qp.device.settings.windowPackets())) {
+        // Who has no receive is asked with one packet, not with all of the window each time.
+        if (onTheWay >= (mayNotBeReady() ? 1 : qp.device.settings.windowPackets())) {
             return false;
         }
         if (!opcode(sendSeq).isPull()) {
@@ -121,6 +135,23 @@ final class SendSide extends ReadyList.Item<SendSide> {
                 && qp.reads == 0
                 && sendSeq < end()
                 && opcode(sendSeq).isPull();
+    }
+
+    /** True when the next packet is one of a request that found no receive, or has no credit. */
+    private boolean mayNotBeReady() {
+        boolean beyond = credited && sentTakes - creditedTakes >= 0;
+        return notReadyCount > 0 || (beyond && opcode(sendSeq).consumesReceive());
+    }
+
+    /**
+     * All that is acknowledged was done when the other end had so many receives left, that of a
+     * message which has begun to arrive included.
+     *
+     * @param receives or {@link Syndrome#UNLIMITED}: it does not tell
+     */
+    void credit(int receives) {
+        credited = receives != Syndrome.UNLIMITED;
+        creditedTakes = finishedTakes + receives;
     }
 
     private boolean isFencedOff() {
@@ -193,6 +224,7 @@ final class SendSide extends ReadyList.Item<SendSide> {
             firstPsn[queue.index(sendSeq)] = sendPsn;
             begun = true;
         }
+        boolean tries = mayNotBeReady();
         int taken = nextPsns();
         int last = Psn24.add(firstPsn[queue.index(sendSeq)], packets(sendSeq));
         boolean repeat = isRepeat();
@@ -200,11 +232,12 @@ final class SendSide extends ReadyList.Item<SendSide> {
         sendPsn = Psn24.add(sendPsn, taken);
         maxPsn = repeat ? maxPsn : sendPsn;
         if (sendPsn == last) {
+            sentTakes += opcode(sendSeq).consumesReceive() ? 1 : 0;
             sendSeq++;
             begun = false;
         }
         unasked++;
-        boolean asked = asks || notReadyCount > 0 || unasked == qp.device.packetsPerAck;
+        boolean asked = asks || tries || unasked == qp.device.packetsPerAck;
         unasked = asked ? 0 : unasked;
         return asked;
     }
@@ -219,6 +252,7 @@ final class SendSide extends ReadyList.Item<SendSide> {
 
     private void sendFromOldest() {
         sendSeq = headSeq;
+        sentTakes = finishedTakes;
         sendPsn = unaPsn;
         begun = unaPsn != maxPsn;
         openPulls = 0;
@@ -261,6 +295,7 @@ final class SendSide extends ReadyList.Item<SendSide> {
         unaPsn = Psn24.add(unaPsn, psns);
         openPulls -= opcode(headSeq).isPull() && (whole || endsPart(unaPsn)) ? 1 : 0;
         if (whole) {
+            finishedTakes += opcode(headSeq).consumesReceive() ? 1 : 0;
             qp.sendRoom().ring().pushSend(queue, headSeq, WcStatus.SUCCESS);
             headSeq++;
         }

@@ -71,6 +71,14 @@ public interface Protocol {
     /** True when {@link #pollTransmit} would find nothing to look at. */
     boolean isQuiet();
 
+    /**
+     * Appends congestion notices alone, for ports that send them apart from all else; returns the
+     * packets.
+     */
+    default int pollNotices(long nowNs, TxBatch batch) {
+        return 0;
+    }
+
     /** Appends what may be sent now; returns the packets. */
     int pollTransmit(long nowNs, TxBatch batch);
 

@@ -11,6 +11,9 @@ import dev.metaroce.testing.RocePackets;
 import dev.metaroce.verbs.CompletionQueue;
 import dev.metaroce.verbs.ProtectionDomain;
 import dev.metaroce.verbs.QueuePair;
+import dev.metaroce.verbs.QueuePairOptions;
+import dev.metaroce.verbs.ReceiveRequest;
+import dev.metaroce.verbs.SharedReceiveQueue;
 import dev.metaroce.wire.NetAddress;
 import dev.metaroce.wire.PacketMemory;
 import dev.metaroce.wire.roce.Aeth;
@@ -132,14 +135,24 @@ class RoceGoldenTest {
         Lab.Node server = lab.addRoce(RocePackets.mtu(mtu), plain -> plain);
         ProtectionDomain domain = server.device.allocProtectionDomain();
         CompletionQueue done = server.device.createCompletionQueue(256);
-        QueuePair qp = server.device.connectByHand().createQueuePair(domain, done, done, 16, 64);
+        // Soft-RoCE never gives credits, and ours does not when the receives are shared.
+        SharedReceiveQueue receives = server.device.createSharedReceiveQueue(domain, 64, 1, 0);
+        QueuePair qp =
+                server.device
+                        .connectByHand()
+                        .createQueuePair(
+                                domain,
+                                QueuePairOptions.of(done, done)
+                                        .sharedReceiveQueue(receives)
+                                        .build());
         MemoryRegion region =
                 domain.register(Arena.ofAuto().allocate(REGION_BYTES, PAGE), Access.ALL);
         doomedKey = domain.register(Arena.ofAuto().allocate(8), Access.ALL).rkey();
         int firstPsn = Bth.psn(memory(requests.get(0)), 0);
         qp.connect(new RoceConnect(client, clientQpn, firstPsn, mtu, 16));
+        ReceiveRequest receive = new ReceiveRequest();
         for (int i = 0; i < 32; i++) {
-            Pair.must(i, qp.postReceive(i, region, 1 << 16, 8192));
+            Pair.must(i, receives.post(receive.wrId(i).local(region, 1 << 16, 8192)));
         }
         lab.addFault(
                 packet -> {

@@ -58,10 +58,10 @@ public record FabricConfig(
     }
 
     /**
-     * A network as operators of RoCEv2 run it: marking by {@link Marking#red}, CNPs and other
-     * answers ahead of data in classes of their own, and data in a class that PFC keeps from loss,
-     * with a dynamic threshold of an eighth of what is left (facts of the reference model as
-     * above).
+     * A network as operators of RoCEv2 run it: marking by {@link Marking#red}, CNPs and behind them
+     * control ahead of data in classes of their own, and data with their acknowledgements in a
+     * class that PFC keeps from loss, with a dynamic threshold of an eighth of what is left (facts
+     * of the reference model as above).
      *
      * @param lossless false: the same without PFC
      */

@@ -17,7 +17,9 @@ sealed interface HostProtocol permits MetaRoceHosts, RoceHosts {
     enum Kind {
         /** Requests, and what was read. */
         DATA,
-        /** Acknowledgements and control. */
+        /** What RoCEv2 sends in the class of the data that it answers. */
+        ACK,
+        /** Answers of MetaRoCE, and control. */
         ANSWER,
         /** The congestion notification packets of RoCEv2. */
         CNP

@@ -70,13 +70,13 @@ record RoceHosts(RoceSettings settings, boolean connectsByHand) implements HostP
     @Override
     public Kind kind(PacketMemory memory, int at, boolean ect) {
         RcOpcode opcode = RcOpcode.of(Bth.opcode(memory, at));
-        if (opcode == null) {
+        if (opcode == null || opcode.isDatagram()) {
             return Kind.ANSWER;
         }
         if (opcode == RcOpcode.CNP) {
             return Kind.CNP;
         }
-        return opcode.isRequest() || opcode.isReadResponse() ? Kind.DATA : Kind.ANSWER;
+        return opcode.isRequest() || opcode.isReadResponse() ? Kind.DATA : Kind.ACK;
     }
 
     /** That of the queue pair, for requests as in the other protocol: answers find theirs. */

@@ -552,9 +552,16 @@ public final class Simulation implements Fabric.Hosts {
         }
     }
 
-    /** The NIC takes packets from the engine while it has a port with nothing to send. */
+    /**
+     * The NIC takes packets from the engine while it has a port with nothing to send, and
+     * congestion notices always: they have a queue of their own there, which goes on where data
+     * were stopped.
+     */
     private void pull(Host host) {
         sending = host;
+        while (host.engine.transmitNotices(nowNs(), batch, toNic) > 0) {
+            // There may be more than a batch holds.
+        }
         while (nics == null ? hasIdlePort(host.number) : nics.mayTake(nowPs, host.number)) {
             if (host.engine.transmit(nowNs(), batch, toNic) == 0) {
                 return;
@@ -608,7 +615,7 @@ public final class Simulation implements Fabric.Hosts {
 
     private int trafficClass(int packet) {
         return switch (kind(packet)) {
-            case DATA -> dataClasses[sending.number];
+            case DATA, ACK -> dataClasses[sending.number];
             case ANSWER -> controlClass;
             case CNP -> cnpClass;
         };

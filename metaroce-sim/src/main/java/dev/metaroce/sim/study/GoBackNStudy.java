@@ -15,105 +15,121 @@ import java.util.function.BooleanSupplier;
 
 /**
  * What random loss costs Go-Back-N of RoCEv2, beside the two laws for it. A host sends to another
- * over a way as long as N packets; data get lost, answers do not.
+ * with a window of N packets; data get lost, answers do not.
  */
 public final class GoBackNStudy {
     private static final int MTU = 4096;
-    private static final long RATE = 100_000_000_000L;
 
     /** A full packet on the wire: BTH, ICRC, UDP, IPv4 and Ethernet. */
-    private static final long PACKET_PS = (MTU + 16 + 66) * 80;
+    private static final long PACKET_BITS = (MTU + 16 + 66) * 8;
 
-    private static final long ANSWER_PS = (20 + 66) * 80;
+    private static final long ANSWER_BITS = (20 + 66) * 8;
+    private static final double PS_PER_SECOND = 1e12;
     private static final long EVENTS_PER_LOOK = 1 << 16;
 
-    /** What is on the way. */
-    public enum Traffic {
-        /** A window of N packets, which is what the way holds. */
-        STREAM,
+    /** What of the window is on the way when a NAK for its first packet comes back. */
+    public enum Way {
+        /** All N packets. */
+        WHOLE_WINDOW,
+        /** N / 2 packets: the way is half as long, and the window never stops the sender. */
+        HALF_WINDOW
+    }
 
+    /** When the requester gives up waiting. */
+    public enum Timer {
+        /** After 8.4 ms at 100 Gb/s: long against a window, as time-outs of RoCEv2 are. */
+        LONG(11),
         /**
-         * A message of N packets at a time: half of the time the way is empty, so that a gap costs
-         * half of what it costs a stream.
+         * As soon as it does no harm, a few packets after a round trip. Time-outs are powers of
+         * two, so the line is as fast as makes this so.
          */
-        MESSAGES
+        SHORT(4);
+
+        /** From the last progress to a NAK, and for one that comes as late as it may. */
+        private static final int SPARE_PACKETS = 4;
+
+        private static final double LONG_TIMER_RATE = 100e9;
+
+        private final int exponent;
+
+        Timer(int exponent) {
+            this.exponent = exponent;
+        }
+
+        private double seconds() {
+            return 4.096e-6 * (1L << exponent);
+        }
+
+        private long rate(int wayPackets) {
+            return this == LONG
+                    ? (long) LONG_TIMER_RATE
+                    : (long) ((wayPackets + SPARE_PACKETS) * PACKET_BITS / seconds());
+        }
     }
 
     /**
      * What is measured.
      *
-     * @param packets N, from 4 up
+     * @param packets N, from 12 up
      * @param loss per data packet
-     * @param ackTimeout exponent: 4.096 us * 2^n
      * @param needed packets to deliver
      */
     public record Setup(
             long seed,
             GoBackN trigger,
-            Traffic traffic,
+            Way way,
+            Timer timer,
             int packets,
             double loss,
-            int ackTimeout,
             long needed) {
         /** The same with other chance. */
         public Setup withSeed(long other) {
-            return new Setup(other, trigger, traffic, packets, loss, ackTimeout, needed);
+            return new Setup(other, trigger, way, timer, packets, loss, needed);
         }
 
         private Setup withoutLoss() {
-            return new Setup(seed, trigger, traffic, packets, 0, ackTimeout, needed);
+            return new Setup(seed, trigger, way, timer, packets, 0, needed);
         }
 
-        /** Everything behind the lost packet is thrown away, a whole window. */
-        public double wholeWindowLaw() {
-            return (1 - loss) / (1 - loss + loss * packets);
-        }
-
-        /** Half of a window is. */
-        public double halfWindowLaw() {
-            return 1 / (1 + loss * packets / 2);
-        }
-
-        /** The same with what it leaves out: packets sent again get lost, too. */
-        public double halfWindowLawWithRepeats() {
-            return (1 - loss) / (1 - loss + loss * packets / 2);
+        /** The published law for this way. */
+        public double law() {
+            return switch (way) {
+                case WHOLE_WINDOW -> (1 - loss) / (1 - loss + loss * packets);
+                case HALF_WINDOW -> 1 / (1 + loss * packets / 2);
+            };
         }
 
         /**
-         * The first law with what it leaves out: without another NAK, a packet that is lost when it
-         * is sent again is missed by the timer alone.
+         * The whole-window law for what is on the way, with what it leaves out: without another
+         * NAK, a packet that is lost when it is sent again is missed by the timer alone.
          */
         public double lawWithTimeouts() {
             double again = trigger == GoBackN.NAIVE ? loss * timeoutPackets() / (1 - loss) : 0;
-            return (1 - loss) / (1 - loss + loss * (packets + again));
-        }
-
-        /**
-         * The shortest time-out that does no harm. With the naive trigger that is a round trip and
-         * a half; with the other nothing may be acknowledged for some round trips while packets are
-         * sent again, and a timer that goes off then does so once more.
-         */
-        public static int shortTimeout(GoBackN trigger, int packets) {
-            double roundTrips = trigger == GoBackN.NAIVE ? 1.5 : 2.5;
-            int exponent = 1;
-            while (4_096_000L << exponent < packets * PACKET_PS * roundTrips) {
-                exponent++;
-            }
-            return exponent;
+            return (1 - loss) / (1 - loss + loss * (wayPackets() + again));
         }
 
         /** The time-out in packets. */
         public double timeoutPackets() {
-            return 4_096_000.0 * (1L << ackTimeout) / PACKET_PS;
+            return timer.seconds() * rate() / PACKET_BITS;
+        }
+
+        private int wayPackets() {
+            return way == Way.WHOLE_WINDOW ? packets : packets / 2;
+        }
+
+        private long rate() {
+            return timer.rate(wayPackets());
         }
 
         private Topology topology() {
-            // Both ways of two links, a packet stored and forwarded, an answer.
-            long onLinks = packets * PACKET_PS - 2 * PACKET_PS - 2 * ANSWER_PS;
+            // Two packets' time to store and forward, one until the packet behind a lost one makes
+            // the NAK, and two waiting at the host, which makes four at a time.
+            long onLinks = (wayPackets() - 5) * PACKET_BITS - 2 * ANSWER_BITS;
+            long delayPs = (long) (onLinks * PS_PER_SECOND / rate() / 4);
             Topology.Builder builder = Topology.builder("chain", 2, 1);
             int middle = builder.addSwitch("middle", 1, 0);
-            builder.addLink(0, middle, RATE, onLinks / 4, 0);
-            builder.addLink(middle, 1, RATE, onLinks / 4, 0);
+            builder.addLink(0, middle, rate(), delayPs, 0);
+            builder.addLink(middle, 1, rate(), delayPs, 0);
             return builder.build();
         }
     }
@@ -142,9 +158,9 @@ public final class GoBackNStudy {
                                         NicModel.NONE,
                                         Connections.WARM)
                                 .with(
-                                        SimConfig.roce(RATE).toBuilder()
+                                        SimConfig.roce(setup.rate()).toBuilder()
                                                 .trigger(setup.trigger())
-                                                .ackTimeout(setup.ackTimeout())
+                                                .ackTimeout(setup.timer().exponent)
                                                 .packetsPerAck(1)
                                                 .windowPackets(setup.packets())
                                                 .build()),
@@ -164,33 +180,23 @@ public final class GoBackNStudy {
      */
     public static Outcome run(Setup setup, BooleanSupplier mayGoOn) {
         GoBackNStudy lossless = new GoBackNStudy(setup.withoutLoss());
-        lossless.send(mayGoOn);
         GoBackNStudy lossy = new GoBackNStudy(setup);
-        boolean ended = lossy.send(mayGoOn);
+        boolean ended = lossless.send(mayGoOn) && lossy.send(mayGoOn);
         Simulation s = lossy.simulation;
         return new Outcome(
                 setup,
-                (double) lossless.simulation.nowPs() / s.nowPs(),
+                (double) lossless.simulation.flows().endPs(0) / s.flows().endPs(0),
                 s.fabric().port(0).lost(),
                 s.engine(0).counters().get(CounterId.RTO_FIRED),
                 ended,
                 s.flows().failed());
     }
 
+    /** True when all was delivered, and no end was asked for. */
     private boolean send(BooleanSupplier mayGoOn) {
-        if (setup.traffic() == Traffic.STREAM) {
-            simulation.addFlow(0, 1, setup.needed() * MTU, 0);
-            return toEnd(mayGoOn);
-        }
-        boolean ended = true;
-        for (long sent = 0; sent < setup.needed() && ended; sent += setup.packets()) {
-            simulation.addFlow(0, 1, (long) setup.packets() * MTU, simulation.nowPs());
-            ended = toEnd(mayGoOn);
-        }
-        return ended;
-    }
-
-    private boolean toEnd(BooleanSupplier mayGoOn) {
+        simulation.addFlow(0, 1, setup.needed() * MTU, 0);
+        // Does not count; without it the loss of the very last packets would show to nobody.
+        simulation.addFlow(0, 1, (long) setup.packets() * MTU, 0);
         Simulation.Stop stop = Simulation.Stop.EVENTS_DONE;
         while (stop == Simulation.Stop.EVENTS_DONE && mayGoOn.getAsBoolean()) {
             stop = simulation.advance(EVENTS_PER_LOOK);

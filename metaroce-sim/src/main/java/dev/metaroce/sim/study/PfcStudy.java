@@ -136,7 +136,8 @@ public final class PfcStudy {
                 new Application() {
                     @Override
                     public int dataClass(int host, int common) {
-                        boolean victim = host == hosts - 1;
+                        // Both ends of a queue pair have its class.
+                        boolean victim = host == hosts - 1 || host == VICTIM_RECEIVER;
                         return operation == Operation.MIXED && victim ? lossyClass : common;
                     }
                 };

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import dev.metaroce.congestion.DcqcnSettings;
 import dev.metaroce.event.CounterId;
+import dev.metaroce.sim.event.Events;
 import dev.metaroce.sim.fabric.FabricConfig;
 import dev.metaroce.sim.run.Connections;
 import dev.metaroce.sim.run.NicModel;
@@ -143,6 +144,33 @@ class RoceFabricTest {
         assertThat(net.count(2, CounterId.CNPS_SENT)).isPositive();
         assertThat(net.count(0, CounterId.CNPS_RECEIVED) + net.count(1, CounterId.CNPS_RECEIVED))
                 .isEqualTo(net.count(2, CounterId.CNPS_SENT));
+    }
+
+    /** PFC stops one class of a port, and CNPs are of another. */
+    @Test
+    void aStoppedHostSendsCnpsButNeitherDataNorAcknowledgements() {
+        FabricConfig fabric =
+                FabricConfig.roce(true).toBuilder().switchBufferBytes(64 << 20).build();
+        Net net = new Net(Net.star(3, 1, Net.RATE, Net.US), roce(fabric, true));
+        net.simulation.addFlow(0, 1, 64 << 20, 0);
+        net.simulation.addFlow(1, 0, 64 << 20, 0);
+        net.simulation.addFlow(2, 0, 64 << 20, 0);
+        net.runUntil(20 * Net.US);
+        assertThat(net.count(0, CounterId.CNPS_SENT)).isZero();
+        // The switch stops the first host, and never lets it go on.
+        int stop = fabric.dataClass() << 1 | 1;
+        net.simulation
+                .fabric()
+                .onEvent(net.simulation.nextEventPs(), Events.of(Events.FLOW_CONTROL, 1, stop));
+        net.runUntil(40 * Net.US);
+        long data = net.count(1, CounterId.PAYLOAD_BYTES);
+        long acks = net.count(2, CounterId.ACKS_RECEIVED);
+        net.runUntil(400 * Net.US);
+
+        assertThat(net.count(1, CounterId.PAYLOAD_BYTES)).isEqualTo(data).isPositive();
+        assertThat(net.count(2, CounterId.ACKS_RECEIVED)).isEqualTo(acks).isPositive();
+        assertThat(net.count(1, CounterId.CNPS_RECEIVED)).isPositive();
+        assertThat(net.count(2, CounterId.CNPS_RECEIVED)).isPositive();
     }
 
     /** Warm RoCEv2. */

@@ -1,10 +1,7 @@
 package dev.metaroce.tools.perf;
 
-import dev.metaroce.memory.MemoryRegion;
-import dev.metaroce.ring.PostResult;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.ring.WorkCompletion;
-import dev.metaroce.verbs.QueuePair;
 
 import java.util.Arrays;
 
@@ -22,20 +19,15 @@ final class BandwidthFlow {
     private static final int PAIR_BITS = 8;
 
     private final PerfEnd peer;
-    private final MemoryRegion source;
-    private final boolean send;
-    private final boolean read;
     private final long messageBytes;
     private final Posting posting;
     private final long durationNs;
     private final BandwidthMeter meter;
     private final WorkCompletion[] completions = new WorkCompletion[COMPLETIONS];
 
-    /** Per queue pair: where to write, and how many messages there are to be. */
-    private final long[] target;
-
-    private final int[] rkey;
+    /** Per queue pair: how many messages there are to be. */
     private final long[] goal;
+
     private final long[] posted;
     private final long[] completed;
     private final int[] unsignalled;
@@ -61,14 +53,9 @@ final class BandwidthFlow {
         this.durationNs = durationNs;
         this.meter = meter;
         PerfParameters parameters = peer.parameters;
-        source = peer.source();
-        send = parameters.test().isSend();
-        read = parameters.test().isRead();
         posting = parameters.posting().fitting(messageBytes);
         timed = durationNs > 0;
         int qps = parameters.qps();
-        target = new long[qps];
-        rkey = new int[qps];
         goal = new long[qps];
         posted = new long[qps];
         completed = new long[qps];
@@ -76,10 +63,6 @@ final class BandwidthFlow {
         unfinished = qps;
         Arrays.fill(goal, timed ? Long.MAX_VALUE : iterations);
         Arrays.setAll(completions, i -> new WorkCompletion());
-        for (int q = 0; q < qps && !send; q++) {
-            target[q] = peer.targetOf(q);
-            rkey[q] = peer.rkeyOf(q);
-        }
     }
 
     /** Takes completions and posts what there is room for; true when there was anything to do. */
@@ -135,22 +118,10 @@ final class BandwidthFlow {
     }
 
     private void postOne(int q, boolean endsList) {
-        QueuePair pair = peer.pairs[q];
         long number = posted[q] + 1;
         boolean signalled =
                 ++unsignalled[q] == posting.signalEvery() || endsList || number == goal[q];
-        long id = number << PAIR_BITS | q;
-        PostResult result;
-        if (send) {
-            result = pair.postSend(id, source, 0, messageBytes, signalled);
-        } else if (read) {
-            result = pair.postRead(id, source, 0, messageBytes, target[q], rkey[q], signalled);
-        } else {
-            result = pair.postWrite(id, source, 0, messageBytes, target[q], rkey[q], signalled);
-        }
-        if (result != PostResult.OK) {
-            throw new IllegalStateException("send queue full below its depth");
-        }
+        peer.post(q, number << PAIR_BITS | q, messageBytes, signalled);
         posted[q] = number;
         if (signalled) {
             unsignalled[q] = 0;

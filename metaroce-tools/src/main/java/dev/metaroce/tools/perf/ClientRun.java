@@ -150,7 +150,7 @@ final class ClientRun {
                         sent,
                         Traffic.of(
                                 measured.counters(),
-                                test.isRead() ? measured.dataIntact() : server.dataIntact()),
+                                test.isPull() ? measured.dataIntact() : server.dataIntact()),
                         server.sent(),
                         Traffic.of(server.counters(), measured.dataIntact()));
         report.row(measured, result);
@@ -163,6 +163,8 @@ final class ClientRun {
 
     private void onLatency(PerfClient.Measured measured, LatencyRow row) {
         report.row(measured, row);
+        intact = measured.dataIntact();
+        refuseWrongData(measured.dataIntact(), "this client", measured.row().messageBytes());
         refuseWrongFigures(row.addsUp(), row);
         verdict.add(row);
     }

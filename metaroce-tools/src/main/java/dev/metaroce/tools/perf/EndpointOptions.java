@@ -18,6 +18,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.TypeConversionException;
 
+import java.net.Inet6Address;
 import java.net.InetSocketAddress;
 
 /** What every perf command says about its own end: address, port, and how the device works. */
@@ -175,10 +176,14 @@ class EndpointOptions {
         return builder;
     }
 
-    /** Refuses several addresses: a TCP port is at one. */
-    InetSocketAddress bindAddress() {
+    /**
+     * Where perftest's exchange is waited for. perftest speaks it over IPv4 also when RoCEv2 is to
+     * run over IPv6: then it may come to any address. Refuses several addresses.
+     */
+    InetSocketAddress exchangeAddress() {
         String host = java.util.Objects.requireNonNull(bind);
-        return Endpoint.resolve(host, port, family()).getFirst();
+        InetSocketAddress at = Endpoint.resolve(host, port, family()).getFirst();
+        return at.getAddress() instanceof Inet6Address ? new InetSocketAddress(port) : at;
     }
 
     static final class QpTimeout extends Numbers.Whole {

@@ -13,7 +13,7 @@ import java.util.Locale;
  * Recording allocates nothing.
  */
 final class LatencyMeter {
-    /** perftest reports half of a round trip. */
+    /** One way of a ping-pong. */
     static final double HALF = 0.5;
 
     static final double WHOLE = 1;

@@ -7,7 +7,8 @@ import tools.jackson.databind.node.ObjectNode;
 import java.util.List;
 
 /**
- * Result of one message size of a latency test: half round trips in microseconds.
+ * Result of one message size of a latency test: in microseconds, half round trips of a ping-pong,
+ * whole times of READs and atomics.
  *
  * @param iterations round trips measured
  * @param tTypicalUs the median

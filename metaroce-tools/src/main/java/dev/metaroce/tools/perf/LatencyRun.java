@@ -7,8 +7,8 @@ import dev.metaroce.tools.link.LinkFailure;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The client's loop of a latency test: one message out, one back, and again. One thread, which
- * polls without a break, allocates nothing per round, and looks at the clock once per round.
+ * The client's loop of a latency test: one round, and again. One thread, which polls without a
+ * break, allocates nothing per round, and looks at the clock once per round.
  */
 final class LatencyRun {
     private static final long STALL_NS = TimeUnit.SECONDS.toNanos(15);
@@ -17,10 +17,10 @@ final class LatencyRun {
     private static final int TURNS_PER_LOOK = 1024;
 
     private final Peer peer;
-    private final PingPong game;
+    private final Rounds game;
     private final long iterations;
     private final long durationNs;
-    private final LatencyMeter meter = new LatencyMeter(LatencyMeter.HALF);
+    private final LatencyMeter meter;
     private final Idle idle;
     private long elapsedNs;
     private long roundNs;
@@ -30,10 +30,11 @@ final class LatencyRun {
      * @param row how many round trips, or how long to play
      * @param idle for turns without work
      */
-    LatencyRun(Peer peer, PingPong game, PerfMessage.Row row, Idle idle) {
+    LatencyRun(Peer peer, Rounds game, PerfMessage.Row row, Idle idle) {
         this.idle = idle;
         this.peer = peer;
         this.game = game;
+        meter = new LatencyMeter(game.share());
         durationNs = row.durationNs();
         iterations = durationNs > 0 ? Long.MAX_VALUE : row.iterations();
     }

@@ -11,12 +11,16 @@ import dev.metaroce.wire.NetAddress;
 import org.jspecify.annotations.Nullable;
 
 import java.lang.foreign.Arena;
+import java.lang.foreign.ValueLayout;
 
 /**
  * One end of a connection whose other end is a perf of ours: the two talk over a message channel.
  * The client has one per initiator, the server one per connection; what both do alike is here.
  */
 final class Peer extends PerfEnd {
+    /** Bytes of -1: the word before the first that an atomic can bring, as words start at 0. */
+    private static final byte NONE_FETCHED = -1;
+
     final MessageChannel channel;
 
     /** Where the other end's memory is, from its last message. */
@@ -60,11 +64,20 @@ final class Peer extends PerfEnd {
         return remote().rkey();
     }
 
-    /** Clears what a READ test is going to bring. */
-    void forgetRead() {
-        if (parameters.test().isRead()) {
-            source().segment().fill((byte) 0);
+    /** Clears what a READ, or an atomic, is going to bring. */
+    void forgetPulled() {
+        if (parameters.test().isPull()) {
+            source().segment().fill(parameters.test().isAtomic() ? NONE_FETCHED : (byte) 0);
         }
+    }
+
+    /** How many atomics the words tell of that the last ones of all queue pairs brought. */
+    long fetched() {
+        long count = 0;
+        for (int q = 0; q < pairs.length; q++) {
+            count += source().segment().getAtIndex(ValueLayout.JAVA_LONG, q) + 1;
+        }
+        return count;
     }
 
     /** True when the last message of a READ test is what the other end has. */

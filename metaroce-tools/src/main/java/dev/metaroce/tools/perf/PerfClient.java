@@ -22,6 +22,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -192,13 +193,17 @@ final class PerfClient implements AutoCloseable {
     }
 
     private void allocate() {
-        if (parameters.test().isLatency()) {
-            return; // a ping-pong brings its own memory
+        if (parameters.test().isPingPong()) {
+            return; // it brings its own memory
         }
         Peer first = peers.getFirst();
         first.fillSource();
         for (Peer other : peers.subList(1, peers.size())) {
-            other.source(first.source().segment());
+            if (parameters.test().isAtomic()) {
+                other.fillSource();
+            } else {
+                other.source(first.source().segment());
+            }
         }
         landing = parameters.bidirectional() ? new Landing(first) : null;
     }
@@ -208,18 +213,20 @@ final class PerfClient implements AutoCloseable {
      *
      * @return the game of a latency test, else null
      */
-    @Nullable PingPong begin(PerfMessage.Row row) {
+    @Nullable Rounds begin(PerfMessage.Row row) {
         Peer first = peers.getFirst();
-        PingPong game = null;
-        if (parameters.test().isLatency()) {
+        Rounds game = null;
+        if (parameters.test().isPingPong()) {
             game = new PingPong(first, row.messageBytes(), row.pieceBytes());
+        } else if (parameters.test().isLatency()) {
+            game = new Pulls(first, row.messageBytes());
         }
         if (landing != null) {
             landing.prepare(row.messageBytes());
         }
         RegionDescriptor target = first.hasLanding() ? first.landing().descriptor() : null;
         for (Peer peer : peers) {
-            peer.forgetRead();
+            peer.forgetPulled();
             peer.channel.send(PerfMessage.row(row, target));
         }
         for (PerfMessage ready : answers(PerfMessage.Kind.READY)) {
@@ -244,7 +251,7 @@ final class PerfClient implements AutoCloseable {
      */
     Measured measure(
             PerfMessage.Row row, boolean verify, long intervalNs, Consumer<Interval> onInterval) {
-        PingPong game = begin(row);
+        Rounds game = begin(row);
         List<Interval> intervals = new ArrayList<>();
         CounterSnapshot before = counters();
         Sent sent = null;
@@ -274,6 +281,9 @@ final class PerfClient implements AutoCloseable {
             intact = landing.isIntact(row.messageBytes());
         } else if (verify && parameters.test().isRead()) {
             intact = peers.stream().allMatch(peer -> peer.hasRead(row.messageBytes()));
+        } else if (verify && parameters.test().isAtomic()) {
+            long done = latency == null ? Objects.requireNonNull(sent).messages() : latency.count();
+            intact = peers.stream().mapToLong(Peer::fetched).sum() == done;
         }
         return new Measured(
                 row,

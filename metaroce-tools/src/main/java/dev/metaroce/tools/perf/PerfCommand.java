@@ -5,7 +5,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 
-/** {@code metaroce perf}: only a roof over the four tests, their server, and ping. */
+/** {@code metaroce perf}: only a roof over the tests, their server, and ping. */
 @Command(
         name = "perf",
         description = "Measures bandwidth and latency between two ends, as perftest does.",
@@ -14,8 +14,11 @@ import picocli.CommandLine.Spec;
             PerfCommand.WriteBandwidth.class,
             PerfCommand.WriteLatency.class,
             PerfCommand.ReadBandwidth.class,
+            PerfCommand.ReadLatency.class,
             PerfCommand.SendBandwidth.class,
             PerfCommand.SendLatency.class,
+            PerfCommand.AtomicRate.class,
+            PerfCommand.AtomicLatency.class,
             PingCommand.class,
             ServerCommand.class
         })
@@ -26,7 +29,8 @@ public final class PerfCommand implements Runnable {
     public void run() {
         throw new CommandLine.ParameterException(
                 spec.commandLine(),
-                "name a test: write-bw, write-lat, read-bw, send-bw, send-lat or ping; or server");
+                "name a test: write-bw, write-lat, read-bw, read-lat, send-bw, send-lat,"
+                        + " atomic-bw, atomic-lat or ping; or server");
     }
 
     /** RDMA WRITE bandwidth. */
@@ -59,6 +63,39 @@ public final class PerfCommand implements Runnable {
     static final class ReadBandwidth extends PerfTestCommand {
         ReadBandwidth() {
             super(PerfTest.READ_BW);
+        }
+    }
+
+    /** RDMA READ latency. */
+    @Command(
+            name = "read-lat",
+            description = "RDMA READ latency, from post to completion.",
+            mixinStandardHelpOptions = true)
+    static final class ReadLatency extends PerfTestCommand {
+        ReadLatency() {
+            super(PerfTest.READ_LAT);
+        }
+    }
+
+    /** Rate of atomics. */
+    @Command(
+            name = "atomic-bw",
+            description = "Rate of 8-byte fetch and add.",
+            mixinStandardHelpOptions = true)
+    static final class AtomicRate extends PerfTestCommand {
+        AtomicRate() {
+            super(PerfTest.ATOMIC_BW);
+        }
+    }
+
+    /** Latency of atomics. */
+    @Command(
+            name = "atomic-lat",
+            description = "Latency of 8-byte fetch and add, from post to completion.",
+            mixinStandardHelpOptions = true)
+    static final class AtomicLatency extends PerfTestCommand {
+        AtomicLatency() {
+            super(PerfTest.ATOMIC_LAT);
         }
     }
 

@@ -2,6 +2,7 @@ package dev.metaroce.tools.perf;
 
 import dev.metaroce.memory.Access;
 import dev.metaroce.memory.MemoryRegion;
+import dev.metaroce.ring.PostResult;
 import dev.metaroce.ring.WorkCompletion;
 import dev.metaroce.tools.cli.ToolException;
 import dev.metaroce.tools.link.LinkFailure;
@@ -11,6 +12,7 @@ import dev.metaroce.verbs.Connection;
 import dev.metaroce.verbs.ProtectionDomain;
 import dev.metaroce.verbs.QueuePair;
 import dev.metaroce.verbs.RdmaDevice;
+import dev.metaroce.verbs.SendRequest;
 
 import org.jspecify.annotations.Nullable;
 
@@ -33,6 +35,7 @@ abstract class PerfEnd implements AutoCloseable {
     private final Arena arena = Arena.ofAuto();
     private @Nullable MemoryRegion source;
     private @Nullable MemoryRegion landing;
+    private final SendRequest request = new SendRequest();
 
     PerfEnd(
             RdmaDevice device,
@@ -92,16 +95,44 @@ abstract class PerfEnd implements AutoCloseable {
 
     /**
      * The test data of the longest message as the source, if there is none yet; nothing but room
-     * for it when it is to be read from the other end.
+     * for it when it is to be read from the other end, and a word for each queue pair when that is
+     * where the answers of atomics go.
      */
     void fillSource() {
         if (source == null) {
-            long bytes = parameters.maxMessageBytes();
+            long bytes =
+                    parameters.test().isAtomic()
+                            ? (long) pairs.length * Long.BYTES
+                            : parameters.maxMessageBytes();
             MemorySegment segment = allocate(bytes);
-            if (!parameters.test().isRead()) {
+            if (!parameters.test().isPull()) {
                 Pattern.fill(segment, 0, bytes, parameters.seed());
             }
             source(segment);
+        }
+    }
+
+    /**
+     * Posts one message of the test.
+     *
+     * @param q number of the queue pair
+     * @param signalled false to get a completion only in case of an error
+     */
+    void post(int q, long wrId, long messageBytes, boolean signalled) {
+        PerfTest test = parameters.test();
+        long offset = test.isAtomic() ? (long) q * Long.BYTES : 0;
+        request.wrId(wrId).local(source(), offset, messageBytes).signaled(signalled);
+        if (test.isSend()) {
+            request.send();
+        } else if (test.isRead()) {
+            request.read(targetOf(q), rkeyOf(q));
+        } else if (test.isAtomic()) {
+            request.fetchAndAdd(targetOf(q), rkeyOf(q), 1);
+        } else {
+            request.write(targetOf(q), rkeyOf(q));
+        }
+        if (pairs[q].post(request) != PostResult.OK) {
+            throw new IllegalStateException("send queue full below its depth");
         }
     }
 

@@ -253,11 +253,22 @@ final class PerfOptions extends EndpointOptions {
         refuse(
                 !isServer() && !self && port == 0,
                 "-p/--port 0 is for the server: give the port it printed");
+        if (test.isAtomic()) {
+            checkAtomic();
+        }
         if (test.isLatency()) {
             checkLatency();
         } else {
             checkBandwidth(test);
         }
+    }
+
+    private void checkAtomic() {
+        refuse(all, "-a/--all is for messages: an atomic has 8 bytes, leave it out");
+        refuse(
+                size != null && size != Long.BYTES,
+                "-s/--size " + size + ": an atomic has 8 bytes, leave it out");
+        refuse(bidirectional, "-b/--bidirectional is not for atomics: leave it out");
     }
 
     private void checkExchange(PerfTest test) {

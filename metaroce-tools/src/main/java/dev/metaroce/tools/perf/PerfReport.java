@@ -163,7 +163,7 @@ final class PerfReport {
 
     void row(PerfClient.Measured measured, LatencyRow latency) {
         ObjectNode row = latency.document();
-        row.setAll(Json.tree(Traffic.of(measured.counters(), null)));
+        row.setAll(Json.tree(Traffic.of(measured.counters(), measured.dataIntact())));
         print(latency);
         add(row, measured);
     }
@@ -242,7 +242,7 @@ final class PerfReport {
         out.line("-".repeat(WIDTH));
         PerfMessage.ServerReport server = last.server();
         String where = server.sent() == null ? "data at the server: " : "data at both ends: ";
-        if (test.isRead()) {
+        if (test.isPull()) {
             where = "data at this client: ";
         }
         String data =
@@ -268,7 +268,10 @@ final class PerfReport {
         out.line(
                 out.dim(
                         test.isLatency()
-                                ? " times are half of a round trip; typical = median"
+                                ? (test.isPingPong()
+                                                ? " times are half of a round trip"
+                                                : " times are from post to completion")
+                                        + "; typical = median"
                                 : " MiB = 2^20 bytes, Gb = 10^9 bits, M = 10^6; average = bytes"
                                         + " / (first post .. last completion)"));
     }

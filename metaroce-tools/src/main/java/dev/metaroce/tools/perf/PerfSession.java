@@ -133,7 +133,7 @@ final class PerfSession {
     private void beginRow(PerfMessage message) {
         PerfMessage.Row next = checked(message);
         peer.remote = message.region();
-        if (parameters.test().isLatency()) {
+        if (parameters.test().isPingPong()) {
             game = new PingPong(peer, next.messageBytes(), next.pieceBytes());
         } else {
             if (landing == null) {
@@ -182,7 +182,7 @@ final class PerfSession {
     /** True when this end writes into the client's memory. */
     private boolean needsRegion() {
         PerfTest test = parameters.test();
-        return !test.isSend() && (test.isLatency() || parameters.bidirectional());
+        return !test.isSend() && (test.isPingPong() || parameters.bidirectional());
     }
 
     private void report(PerfMessage.Row done) {
@@ -190,7 +190,7 @@ final class PerfSession {
             landing.repost();
         }
         Boolean intact = null;
-        if (verifies && landing != null && !parameters.test().isRead()) {
+        if (verifies && landing != null && !parameters.test().isPull()) {
             intact = landing.isIntact(done.messageBytes());
         }
         CounterSnapshot counted = snapshot().since(rowStart);

@@ -9,6 +9,9 @@ enum PerfTest {
     SEND_BW(3, "send-bw", "SEND bandwidth test", 65_536, 1000, 128),
     SEND_LAT(4, "send-lat", "SEND latency test", 2, 1000, 1),
     READ_BW(6, "read-bw", "RDMA READ bandwidth test", 65_536, 1000, 128),
+    READ_LAT(7, "read-lat", "RDMA READ latency test", 2, 1000, 1),
+    ATOMIC_BW(8, "atomic-bw", "fetch and add rate test", Long.BYTES, 1000, 128),
+    ATOMIC_LAT(9, "atomic-lat", "fetch and add latency test", Long.BYTES, 1000, 1),
     PING(5, "ping", "ping", 64, 1, 1);
 
     private final int code;
@@ -55,8 +58,13 @@ enum PerfTest {
         return title;
     }
 
-    /** One message out, one back. */
+    /** One message at a time. */
     boolean isLatency() {
+        return isPingPong() || this == READ_LAT || this == ATOMIC_LAT;
+    }
+
+    /** One message out, one back: both ends send. */
+    boolean isPingPong() {
         return this == WRITE_LAT || this == SEND_LAT || this == PING;
     }
 
@@ -66,7 +74,17 @@ enum PerfTest {
 
     /** The client takes data from the server's memory. */
     boolean isRead() {
-        return this == READ_BW;
+        return this == READ_BW || this == READ_LAT;
+    }
+
+    /** The client adds 1 to words in the server's memory, and gets what was there before. */
+    boolean isAtomic() {
+        return this == ATOMIC_BW || this == ATOMIC_LAT;
+    }
+
+    /** What has to be right afterwards is at the client. */
+    boolean isPull() {
+        return isRead() || isAtomic();
     }
 
     /** Defaults as perftest has them. */

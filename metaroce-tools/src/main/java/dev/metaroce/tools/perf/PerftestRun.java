@@ -191,7 +191,7 @@ final class PerftestRun {
     // Server
 
     int serve() {
-        InetSocketAddress at = options.bindAddress();
+        InetSocketAddress at = options.exchangeAddress();
         EventTally events = new EventTally();
         try (Endpoint endpoint = Endpoint.open(options.device(0, null).events(events).build())) {
             (options.json ? printer.err() : printer.out())

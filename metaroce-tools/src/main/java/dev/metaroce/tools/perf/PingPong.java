@@ -18,7 +18,7 @@ import java.lang.invoke.VarHandle;
  * has arrived when all those bytes are seen in memory. perftest looks at the last byte only, which
  * says nothing about the rest when packets may arrive in any order.
  */
-final class PingPong {
+final class PingPong implements Rounds {
     /** Send buffers, used in turn: a buffer belongs to the device until its completion. */
     static final int SLOTS = 16;
 
@@ -71,13 +71,20 @@ final class PingPong {
         return (messageBytes + 63) & -64;
     }
 
-    /** True when the other end has everything that was sent. */
-    boolean isDrained() {
+    /** perftest reports half of a round trip. */
+    @Override
+    public double share() {
+        return LatencyMeter.HALF;
+    }
+
+    @Override
+    public boolean isDrained() {
         return canSend() && posted == completed;
     }
 
-    /** True when the message of the next round may be sent: its buffer is free again. */
-    boolean canSend() {
+    /** The buffer of the next round has to be free again. */
+    @Override
+    public boolean canSend() {
         while (peer.sends.poll(completion)) {
             if (completion.status() != WcStatus.SUCCESS) {
                 throw peer.failure("message " + completion.wrId(), completion);
@@ -87,8 +94,8 @@ final class PingPong {
         return posted - completed < buffers(slotBytes);
     }
 
-    /** Sends the message of the next round. */
-    void send() {
+    @Override
+    public void send() {
         long round = posted + 1;
         long offset = slotBytes * (posted % buffers(slotBytes));
         MemoryRegion memory = peer.source();
@@ -115,8 +122,9 @@ final class PingPong {
         }
     }
 
-    /** True once for every round: the other end's message is here. */
-    boolean hasArrived() {
+    /** The other end's message is here. */
+    @Override
+    public boolean hasArrived() {
         return send ? hasReceived() : hasLanded();
     }
 
@@ -153,13 +161,8 @@ final class PingPong {
         }
     }
 
-    /** Rounds of this end that were sent. */
-    long sent() {
-        return posted;
-    }
-
-    /** Rounds of the other end that arrived. */
-    long arrived() {
-        return expected - 1;
+    @Override
+    public boolean isOver() {
+        return posted == expected - 1;
     }
 }

@@ -36,7 +36,7 @@ final class PingRun {
     private volatile boolean stopped;
 
     private @Nullable PerfClient client;
-    private @Nullable PingPong game;
+    private @Nullable Rounds game;
 
     PingRun(PingOptions options, List<InetSocketAddress> targets, Printer printer) {
         this.options = options;
@@ -104,7 +104,7 @@ final class PingRun {
 
     private long roundTripNs() {
         PerfClient to = connected();
-        PingPong current = game;
+        Rounds current = game;
         if (current == null) {
             throw new IllegalStateException("connected without a game");
         }
@@ -114,7 +114,7 @@ final class PingRun {
         boolean answered =
                 to.drive(() -> current.hasArrived() || to.peer().hasEnded() || stopped, timeoutNs);
         long ns = System.nanoTime() - sentNs;
-        if (current.arrived() != current.sent()) {
+        if (!current.isOver()) {
             String why = LinkFailure.reasonOf(to.peer().connection);
             throw ToolException.failed(
                     answered && !why.isEmpty()

@@ -6,7 +6,8 @@ import dev.metaroce.sim.run.NicModel;
 import dev.metaroce.sim.study.ContextStudy;
 import dev.metaroce.sim.study.DcqcnStudy;
 import dev.metaroce.sim.study.GoBackNStudy;
-import dev.metaroce.sim.study.GoBackNStudy.Traffic;
+import dev.metaroce.sim.study.GoBackNStudy.Timer;
+import dev.metaroce.sim.study.GoBackNStudy.Way;
 import dev.metaroce.sim.study.PfcStudy;
 import dev.metaroce.sim.study.PfcStudy.Operation;
 import dev.metaroce.tools.chart.LineChart;
@@ -30,7 +31,7 @@ import java.util.List;
         header = "RoCEv2: loss and Go-Back-N, PFC and its victims, DCQCN, contexts of NICs.",
         description =
                 "What RoCEv2 does in the simulator, beside published laws and figures. Four parts:"
-                        + " loss (Go-Back-N against its laws, at 100 Gb/s), pfc (an incast with and"
+                        + " loss (Go-Back-N against its laws), pfc (an incast with and"
                         + " without pauses and marks), dcqcn (two flows at one port), contexts"
                         + " (queue pairs and the cache of a NIC).")
 public final class RoceCommand extends SeedStudy {
@@ -43,9 +44,6 @@ public final class RoceCommand extends SeedStudy {
     private static final int SAMPLES = 200;
     private static final long MS = 1_000_000_000L;
     private static final long PFC_SPAN_PS = 50 * MS;
-
-    /** 8.4 ms: long against a window, as time-outs of RoCEv2 are. */
-    private static final int ACK_TIMEOUT = 11;
 
     private static final int NEEDED_PACKETS = 200_000;
 
@@ -99,54 +97,50 @@ public final class RoceCommand extends SeedStudy {
         return part == null || part == asked;
     }
 
-    /** A way to lose packets. */
-    private record LossCase(
-            String table, String name, GoBackN trigger, Traffic traffic, boolean shortTimer) {
+    /** A table and a chart of losses. */
+    private record LossCase(String table, String name, GoBackN trigger, Way way, Timer timer) {
         GoBackNStudy.Setup setup(long seed, int packets, double loss, int needed) {
-            int timer =
-                    shortTimer ? GoBackNStudy.Setup.shortTimeout(trigger, packets) : ACK_TIMEOUT;
-            return new GoBackNStudy.Setup(seed, trigger, traffic, packets, loss, timer, needed);
+            return new GoBackNStudy.Setup(seed, trigger, way, timer, packets, loss, needed);
         }
     }
 
     private static final List<LossCase> LOSS_CASES =
             List.of(
                     new LossCase(
-                            "repaired_stream",
-                            "repaired, always packets on the way",
+                            "repaired_whole_window",
+                            "repaired, a window on the way",
                             GoBackN.REPAIRED,
-                            Traffic.STREAM,
-                            false),
+                            Way.WHOLE_WINDOW,
+                            Timer.LONG),
                     new LossCase(
-                            "repaired_messages",
-                            "repaired, a message of N packets at a time, short timer",
+                            "repaired_half_window",
+                            "repaired, half a window on the way",
                             GoBackN.REPAIRED,
-                            Traffic.MESSAGES,
-                            true),
+                            Way.HALF_WINDOW,
+                            Timer.LONG),
                     new LossCase(
-                            "naive_stream",
-                            "naive, always packets on the way",
+                            "naive_whole_window",
+                            "naive, a window on the way, short timer",
                             GoBackN.NAIVE,
-                            Traffic.STREAM,
-                            false),
+                            Way.WHOLE_WINDOW,
+                            Timer.SHORT),
                     new LossCase(
-                            "naive_stream_short_timer",
-                            "naive, always packets on the way, short timer",
+                            "naive_half_window",
+                            "naive, half a window on the way, short timer",
                             GoBackN.NAIVE,
-                            Traffic.STREAM,
-                            true),
+                            Way.HALF_WINDOW,
+                            Timer.SHORT),
                     new LossCase(
-                            "naive_messages",
-                            "naive, a message of N packets at a time, short timer",
+                            "naive_long_timer",
+                            "naive, a window on the way, timer of 8.4 ms",
                             GoBackN.NAIVE,
-                            Traffic.MESSAGES,
-                            true));
+                            Way.WHOLE_WINDOW,
+                            Timer.LONG));
 
     private void loss(Tables tables, Trials trials) {
         for (LossCase each : LOSS_CASES) {
             tables.begin(
-                    each.table(),
-                    "Go-Back-N %s; 100 Gb/s, %d packets".formatted(each.name(), neededPackets));
+                    each.table(), "Go-Back-N %s; %d packets".formatted(each.name(), neededPackets));
             LineChart chart =
                     new LineChart(
                                     "rocev2-" + each.table().replace('_', '-'),
@@ -168,15 +162,11 @@ public final class RoceCommand extends SeedStudy {
                     tables.add(lossRow(one, outcomes));
                     Spread share = Spread.of(outcomes, o -> 100 * o.efficiency());
                     point(chart, packets + " packets", 100 * loss, share);
-                    chart.point(packets + ", law", 100 * loss, 100 * law(one));
+                    chart.point(packets + ", law", 100 * loss, 100 * one.law());
                 }
             }
             draw(chart);
         }
-    }
-
-    private static double law(GoBackNStudy.Setup setup) {
-        return setup.traffic() == Traffic.STREAM ? setup.wholeWindowLaw() : setup.halfWindowLaw();
     }
 
     private static Tables.Row lossRow(
@@ -184,14 +174,8 @@ public final class RoceCommand extends SeedStudy {
         Spread share = Spread.of(outcomes, GoBackNStudy.Outcome::efficiency);
         return new Tables.Row("%d packets, %.1f %%".formatted(setup.packets(), 100 * setup.loss()))
                 .with("efficiency", "share", share)
-                .with("whole_window_law", "whole", setup.wholeWindowLaw())
-                .with("half_window_law", "half", setup.halfWindowLaw())
-                .with("of_whole", "of whole", share.median() / setup.wholeWindowLaw())
-                .with("of_half", "of half", share.median() / setup.halfWindowLaw())
-                .with(
-                        "of_half_with_repeats",
-                        "of half*",
-                        share.median() / setup.halfWindowLawWithRepeats())
+                .with("law", "law", setup.law())
+                .with("of_law", "of law", share.median() / setup.law())
                 .with("law_with_timeouts", "with timer", setup.lawWithTimeouts())
                 .with("of_law_with_timeouts", "of that", share.median() / setup.lawWithTimeouts())
                 .with(

@@ -17,6 +17,8 @@ final class RxeGuest implements AutoCloseable {
     /** The namespace, as the guest sees it. */
     static final String HERE = "10.44.0.254";
 
+    static final String HERE6 = "fd44::fe";
+
     private static final Path SCRIPTS = Path.of("..", "interop", "rxe");
     private static final int BUILD_S = 300;
     private static final int BOOT_S = 120;

@@ -10,6 +10,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import tools.jackson.databind.JsonNode;
@@ -25,6 +26,9 @@ class RxeIT {
 
     /** Patient with an end that runs on a busy machine: 1 s to the first repetition. */
     private static final String PERFTEST = " -d rxe0 -x 1 -F -u 18 -n 20 ";
+
+    /** Over IPv6; its ends meet over IPv4 all the same. */
+    private static final String PERFTEST6 = " -d rxe0 -x 2 --ipv6 -F -u 18 -n 20 -s 5000 ";
 
     /**
      * Every 131st packet of either direction, ours and theirs, is dropped: at the bridge, for what
@@ -76,8 +80,8 @@ class RxeIT {
         return net.metaroce(all.toArray(String[]::new));
     }
 
-    private static Tool server(String test, String... more) {
-        List<String> all = new ArrayList<>(List.of(test, "--bind", RxeGuest.HERE));
+    private static Tool server(String here, String test, String... more) {
+        List<String> all = new ArrayList<>(List.of(test, "--bind", here));
         all.addAll(List.of(more));
         Tool server = perf(all.toArray(String[]::new));
         server.awaitOut("listening on TCP", PATIENCE_S);
@@ -101,7 +105,7 @@ class RxeIT {
     @ParameterizedTest
     @ValueSource(strings = {"write", "read", "send"})
     void aClientOfPerftestIsServed(String test) {
-        try (Tool server = server(test + "-bw", "-s", "5000")) {
+        try (Tool server = server(RxeGuest.HERE, test + "-bw", "-s", "5000")) {
             guest.run("ib_" + test + "_bw" + PERFTEST + "-s 5000 " + RxeGuest.HERE);
             String said = server.awaitSuccess(PATIENCE_S);
             assertThat(said).contains("client " + RxeGuest.ADDRESS).contains("5000 bytes:");
@@ -121,8 +125,20 @@ class RxeIT {
     }
 
     @Test
+    void perftestRunsOverIpv6BothWays() {
+        try (Tool server = server(RxeGuest.HERE6, "write-bw", "-s", "5000")) {
+            guest.run("ib_write_bw" + PERFTEST6 + RxeGuest.HERE);
+            assertThat(server.awaitSuccess(PATIENCE_S)).contains("5000 bytes:");
+        }
+        String job = guest.spawn("ib_write_bw" + PERFTEST6);
+        JsonNode document = client("write-bw", "-s", "5000", "-n", "20", "--bind", RxeGuest.HERE6);
+        guest.join(job);
+        assertThat(document.get("data_packets").asInt()).isEqualTo(100);
+    }
+
+    @Test
     void writesReadsAndAtomicsOfRxeAreRight() {
-        try (Tool server = server("write-bw", "-s", "64k")) {
+        try (Tool server = server(RxeGuest.HERE, "write-bw", "-s", "64k")) {
             assertThat(guest.run("peer 1 check " + RxeGuest.HERE)).contains("all as it has to be");
             assertThat(server.awaitExit(PATIENCE_S)).as(server::toString).isZero();
         }
@@ -132,6 +148,18 @@ class RxeIT {
     void ourWritesArriveWholeAtRxe() {
         String job = guest.spawn("peer 1 hold 60001");
         client("write-bw", "-s", "60001", "-n", "20");
+        assertThat(guest.join(job)).contains("all as it has to be");
+    }
+
+    /** GID 1 of the guest is its IPv4 address, GID 2 its IPv6 address. */
+    @ParameterizedTest
+    @CsvSource({"1, " + RxeGuest.HERE, "2, " + RxeGuest.HERE6})
+    void messagesBothWaysAreRightAndSoAreOurReadsAndAtomics(int gid, String here) {
+        String job = guest.spawn("peer " + gid + " echo");
+        try (Tool echo = Tool.start(net.launcher(), Echo.class, here, RxeGuest.ADDRESS)) {
+            assertThat(echo.awaitSuccess(PATIENCE_S))
+                    .containsPattern("all 22 .* missing here [1-9]\\d* there [1-9]");
+        }
         assertThat(guest.join(job)).contains("all as it has to be");
     }
 
@@ -167,6 +195,7 @@ class RxeIT {
         net.run("nft", DROPS);
         try {
             writesReadsAndAtomicsOfRxeAreRight();
+            messagesBothWaysAreRightAndSoAreOurReadsAndAtomics(1, RxeGuest.HERE);
             String job = guest.spawn("peer 1 hold 60001");
             JsonNode document = client("write-bw", "-s", "60001", "-n", "20");
             assertThat(guest.join(job)).contains("all as it has to be");

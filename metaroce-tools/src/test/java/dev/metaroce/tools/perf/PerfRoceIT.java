@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.metaroce.tools.Tool;
 
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -50,8 +51,16 @@ class PerfRoceIT {
         assertThat(document.get("contexts_peak").asInt()).as("queue pairs").isEqualTo(3);
     }
 
+    /** Two queue pairs count the words of the server up, each its own. */
+    @Test
+    void atomicsAddUp() {
+        JsonNode document = run("atomic-bw", "-n", "500", "-q", "2");
+        assertThat(document.get("iterations").asLong()).isEqualTo(1000);
+        assertThat(document.get("data_intact").asBoolean()).isTrue();
+    }
+
     @ParameterizedTest
-    @ValueSource(strings = {"write-lat", "send-lat"})
+    @ValueSource(strings = {"write-lat", "send-lat", "read-lat"})
     void latencyTestsPlayAllRounds(String test) {
         assertThat(run(test, "-n", "200").get("iterations").asLong()).isEqualTo(200);
     }
