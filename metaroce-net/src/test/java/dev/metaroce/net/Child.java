@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
+import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -29,7 +30,12 @@ final class Child implements AutoCloseable {
         read(process.getErrorStream());
     }
 
+    /** Of MetaRoCE. */
     static Child start(Object... arguments) {
+        return start(Transport.METAROCE, arguments);
+    }
+
+    static Child start(Transport transport, Object... arguments) {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(
@@ -39,9 +45,14 @@ final class Child implements AutoCloseable {
                         "-XX:TieredStopAtLevel=1",
                         "-cp",
                         System.getProperty("java.class.path"),
-                        ChildStation.class.getName()));
+                        ChildStation.class.getName(),
+                        transport.name()));
         for (Object argument : arguments) {
-            command.add(argument.toString());
+            boolean isAddress = argument instanceof InetSocketAddress;
+            command.add(
+                    isAddress
+                            ? ChildStation.text((InetSocketAddress) argument)
+                            : argument.toString());
         }
         try {
             return new Child(new ProcessBuilder(command).start());
@@ -91,8 +102,9 @@ final class Child implements AutoCloseable {
         }
     }
 
-    int awaitPort() {
-        return Integer.parseInt(await("^port (\\d+)$").group(1));
+    /** Where a station that serves is. */
+    InetSocketAddress awaitAddress() {
+        return ChildStation.address(await("^at (\\S+)$").group(1));
     }
 
     /** Gives the child a line to react to. */

@@ -16,15 +16,16 @@ import java.util.Locale;
  * does, so that none is left over.
  *
  * <pre>
- * serve PORT                 "port N"; for each line read one "sum CRC32C"; "failed WHY" for each
- *                            connection that failed
- * hold COUNT PORT            COUNT endpoints that write on and on: "holding" when all did once
- * send PORT                  writes on and on: "sending", for each line read "resent N";
+ * serve [HOST:PORT]          "at HOST:PORT"; for each line read one "sum CRC32C"; "failed WHY" for
+ *                            each connection that failed
+ * hold COUNT HOST:PORT       COUNT endpoints that write on and on: "holding" when all did once
+ * send HOST:PORT             writes on and on: "sending", for each line read "resent N";
  *                            after a failure "failed WHY", dials again, and "again"
- * storm COUNT PORT           COUNT endpoints dial at once when a line is read: "served MS..."
+ * storm COUNT HOST:PORT      COUNT endpoints dial at once when a line is read: "served MS..."
  * </pre>
  *
- * The first argument of all is the give-up time in milliseconds; the silence time is half of it.
+ * The first two arguments of all are the transport, and the give-up time in milliseconds; the
+ * silence time is half of it.
  */
 final class ChildStation {
     private static final int BYTES = 1 << 20;
@@ -34,16 +35,29 @@ final class ChildStation {
     private ChildStation() {}
 
     public static void main(String[] arguments) throws IOException {
-        DeviceLimits limits = limits(Integer.parseInt(arguments[0]));
-        int last = Integer.parseInt(arguments[arguments.length - 1]);
-        InetSocketAddress peer = new InetSocketAddress("127.0.0.1", last);
-        switch (arguments[1]) {
-            case "serve" -> serve(last, limits);
-            case "hold" -> hold(many(Integer.parseInt(arguments[2]), limits), peer);
-            case "send" -> send(peer, limits);
-            case "storm" -> storm(many(Integer.parseInt(arguments[2]), limits), peer);
-            default -> throw new IllegalArgumentException(arguments[1]);
+        Transport transport = Transport.valueOf(arguments[0]);
+        DeviceLimits limits = limits(Integer.parseInt(arguments[1]));
+        InetSocketAddress own = OwnLoopback.free(transport, 0);
+        String last = arguments[arguments.length - 1];
+        switch (arguments[2]) {
+            case "serve" -> serve(transport, last.equals("serve") ? own : address(last), limits);
+            case "hold" -> hold(many(Integer.parseInt(arguments[3]), limits), address(last));
+            case "send" -> send(address(last), limits);
+            case "storm" -> storm(many(Integer.parseInt(arguments[3]), limits), address(last));
+            default -> throw new IllegalArgumentException(arguments[2]);
         }
+    }
+
+    /** Of "HOST:PORT". */
+    static InetSocketAddress address(String text) {
+        int colon = text.lastIndexOf(':');
+        int port = Integer.parseInt(text.substring(colon + 1));
+        return new InetSocketAddress(text.substring(0, colon), port);
+    }
+
+    /** As "HOST:PORT". */
+    static String text(InetSocketAddress address) {
+        return address.getHostString() + ":" + address.getPort();
     }
 
     /** The limits of a test whose dead-peer time is this. */
@@ -54,10 +68,10 @@ final class ChildStation {
                 .build();
     }
 
-    private static void serve(int port, DeviceLimits limits) {
-        Station station = new Station(port, DriveMode.THREAD, limits, BYTES);
+    private static void serve(Transport transport, InetSocketAddress at, DeviceLimits limits) {
+        Station station = new Station(transport, at, DriveMode.THREAD, limits, BYTES);
         onEachLine(() -> say("sum %d", Station.checksum(station.incoming())));
-        say("port %d", station.address().getPort());
+        say("at %s", text(station.address()));
         while (true) {
             Until.holds(() -> station.accepted.stream().anyMatch(ChildStation::isFailed));
             station.accepted.removeIf(
@@ -75,7 +89,7 @@ final class ChildStation {
     }
 
     private static void send(InetSocketAddress peer, DeviceLimits limits) {
-        Station station = new Station(0, DriveMode.THREAD, limits, BYTES);
+        Station station = new Station(DriveMode.THREAD, limits, BYTES);
         onEachLine(() -> say("resent %d", count(station, CounterId.DATA_RESENT)));
         for (String word = "sending"; ; word = "again") {
             Station.Call call = station.call(peer);
@@ -99,7 +113,7 @@ final class ChildStation {
         DeviceLimits small = limits.toBuilder().maxPaths(1).routes(1).build();
         List<Station> stations = new ArrayList<>();
         for (int i = 0; i < count; i++) {
-            stations.add(new Station(0, DriveMode.INLINE, small, SMALL));
+            stations.add(new Station(DriveMode.INLINE, small, SMALL));
         }
         return stations;
     }

@@ -44,8 +44,8 @@ class MemoryGoneTest {
     void j02MemoryIsClosedWhileInUse(Gone gone) {
         int rounds = Integer.getInteger("metaroce.rounds", 50);
         Rng rng = new Rng(gone.ordinal());
-        try (Station server = new Station(0, DriveMode.THREAD, DeviceLimits.defaults(), 64);
-                Station client = new Station(0, DriveMode.THREAD, DeviceLimits.defaults(), 64)) {
+        try (Station server = new Station(DriveMode.THREAD, DeviceLimits.defaults(), 64);
+                Station client = new Station(DriveMode.THREAD, DeviceLimits.defaults(), 64)) {
             for (int round = 0; round < rounds; round++) {
                 closeInMidTransfer(server, client, gone, rng.nextInt(900));
                 server.accepted.clear();

@@ -27,13 +27,6 @@ class RoceDeviceTest {
 
     @AutoClose private final Arena arena = Arena.ofShared();
 
-    /** Of this process alone, since UDP port 4791 is there once. */
-    private static String ownLoopback(int which) {
-        long pid = ProcessHandle.current().pid();
-        return "127.%d.%d.%d"
-                .formatted(64 + (pid >> 15 & 0x7F), pid >> 7 & 0xFF, (pid & 0x7F) * 2 + which);
-    }
-
     /** A device with one queue pair and zeroed memory. */
     private final class End implements AutoCloseable {
         final UdpDevice device;
@@ -74,8 +67,8 @@ class RoceDeviceTest {
     @ParameterizedTest
     @EnumSource(names = {"NIO", "AUTO"})
     void writesAndReadsArriveWhole(SocketKind kind) {
-        try (End a = new End(kind, ownLoopback(0));
-                End b = new End(kind, ownLoopback(1))) {
+        try (End a = new End(kind, OwnLoopback.host(0));
+                End b = new End(kind, OwnLoopback.host(1))) {
             MemorySegment there = b.region.segment();
             for (int i = 0; i < BYTES; i++) {
                 a.region.segment().set(ValueLayout.JAVA_BYTE, i, (byte) (i * 31 >>> 3));

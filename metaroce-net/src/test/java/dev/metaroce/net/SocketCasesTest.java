@@ -12,6 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 import java.io.File;
 import java.io.IOException;
@@ -31,9 +32,23 @@ import java.util.List;
 class SocketCasesTest {
     private static final long SECOND_NS = 1_000_000_000L;
     private static final DeviceLimits DEFAULTS = DeviceLimits.defaults();
+    private static final List<CounterId> REFUSED =
+            List.of(
+                    CounterId.MALFORMED,
+                    CounterId.BAD_CRC,
+                    CounterId.ICRC_ERRORS,
+                    CounterId.BAD_VERSION);
 
     private static Station station(DriveMode mode, DeviceLimits limits, int bytes) {
-        return new Station(0, mode, limits, bytes);
+        return new Station(mode, limits, bytes);
+    }
+
+    /**
+     * @param which of both ends, 0 or 1
+     */
+    private static Station station(Transport transport, int which, DeviceLimits limits, int bytes) {
+        InetSocketAddress at = OwnLoopback.free(transport, which);
+        return new Station(transport, at, DriveMode.THREAD, limits, bytes);
     }
 
     @Test
@@ -84,11 +99,12 @@ class SocketCasesTest {
                 });
     }
 
-    @Test
+    @ParameterizedTest
+    @EnumSource
     @DisplayName("C11: strangers on the port, by UDP and TCP, disturb no connect")
-    void c11StrangersDisturbNobody() throws IOException {
-        try (Station server = station(DriveMode.THREAD, DEFAULTS, 4096);
-                Station client = station(DriveMode.THREAD, DEFAULTS, 4096);
+    void c11StrangersDisturbNobody(Transport transport) throws IOException {
+        try (Station server = station(transport, 0, DEFAULTS, 4096);
+                Station client = station(transport, 1, DEFAULTS, 4096);
                 Peer stranger = new Peer()) {
             Rng rng = new Rng(11);
             byte[] http = "GET / HTTP/1.1\r\nHost: a\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
@@ -111,8 +127,7 @@ class SocketCasesTest {
 
             assertThat(server.accepted).hasSize(50);
             long refused = 0;
-            for (CounterId id :
-                    List.of(CounterId.MALFORMED, CounterId.BAD_CRC, CounterId.BAD_VERSION)) {
+            for (CounterId id : REFUSED) {
                 refused += server.device.rdma().counters().get(id);
             }
             // The kernel drops what finds no room; what came is counted, and none of it answered.
@@ -130,11 +145,12 @@ class SocketCasesTest {
     }
 
     /** The times are the affair of {@code bench/leases}. */
-    @Test
+    @ParameterizedTest
+    @EnumSource
     @DisplayName("C13: three thousand connections in a row leave nothing")
-    void c13ManyConnectionsInARow() {
-        try (Station server = station(DriveMode.THREAD, DEFAULTS, 4096);
-                Station client = station(DriveMode.THREAD, DEFAULTS, 4096)) {
+    void c13ManyConnectionsInARow(Transport transport) {
+        try (Station server = station(transport, 0, DEFAULTS, 4096);
+                Station client = station(transport, 1, DEFAULTS, 4096)) {
             Held before = null;
             for (int round = 0; round < 3_000; round++) {
                 visit("round " + round, client.call(server.address()));
@@ -163,20 +179,14 @@ class SocketCasesTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"4096,1024", "1024,4096"})
+    @CsvSource({"METAROCE,4096,1024", "METAROCE,1024,4096", "ROCE_V2,4096,1024"})
     @DisplayName("C15: the smaller payload of the two ends holds in both directions")
-    void c15UnequalMtu(int mtuA, int mtuB) {
+    void c15UnequalMtu(Transport transport, int mtuA, int mtuB) {
         int bytes = 1 << 20;
-        try (Station a =
-                        station(
-                                DriveMode.THREAD,
-                                DEFAULTS.toBuilder().payloadMtu(mtuA).build(),
-                                bytes);
-                Station b =
-                        station(
-                                DriveMode.THREAD,
-                                DEFAULTS.toBuilder().payloadMtu(mtuB).build(),
-                                bytes)) {
+        DeviceLimits limitsA = DEFAULTS.toBuilder().payloadMtu(mtuA).build();
+        DeviceLimits limitsB = DEFAULTS.toBuilder().payloadMtu(mtuB).build();
+        try (Station a = station(transport, 0, limitsA, bytes);
+                Station b = station(transport, 1, limitsB, bytes)) {
             for (Station from : List.of(a, b)) {
                 Station to = from == a ? b : a;
                 Rng rng = new Rng(mtuA);

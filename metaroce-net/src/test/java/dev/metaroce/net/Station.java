@@ -11,6 +11,7 @@ import dev.metaroce.verbs.CompletionQueue;
 import dev.metaroce.verbs.Connection;
 import dev.metaroce.verbs.ProtectionDomain;
 import dev.metaroce.verbs.QueuePair;
+import dev.metaroce.wire.roce.AckTimeout;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -95,16 +96,29 @@ final class Station implements AutoCloseable {
         }
     }
 
+    /** A station of MetaRoCE on any free port. */
+    Station(DriveMode mode, DeviceLimits limits, int bytes) {
+        this(Transport.METAROCE, OwnLoopback.free(Transport.METAROCE, 0), mode, limits, bytes);
+    }
+
     /**
+     * @param limits whose give-up time RoCEv2 keeps within a fifth
      * @param bytes of each half of the region
      */
-    Station(int port, DriveMode mode, DeviceLimits limits, int bytes) {
+    Station(
+            Transport transport,
+            InetSocketAddress at,
+            DriveMode mode,
+            DeviceLimits limits,
+            int bytes) {
         device =
                 UdpDevice.open(
                         DeviceOptions.builder()
-                                .bind("127.0.0.1")
-                                .port(port)
+                                .transport(transport)
+                                .bind(at.getHostString())
+                                .port(at.getPort())
                                 .limits(limits)
+                                .roce(plain -> plain.ackTimeout(ackTimeout(limits)))
                                 .driveMode(mode)
                                 .build());
         domain = device.rdma().allocProtectionDomain();
@@ -122,6 +136,11 @@ final class Station implements AutoCloseable {
                                             .putInt(region.rkey())
                                             .array());
                         });
+    }
+
+    /** The timer of RoCEv2 whose eight tries take about the give-up time. */
+    private static int ackTimeout(DeviceLimits limits) {
+        return AckTimeout.code(limits.giveUpNs() * 6 / 5 / 8 + 1) - 1;
     }
 
     InetSocketAddress address() {

@@ -16,7 +16,8 @@ public final class LinkFailure {
      */
     public static String reasonOf(Connection connection) {
         String failure = connection.failure();
-        return failure.contains("went silent")
+        // As MetaRoCE says it, and as RoCEv2 does.
+        return failure.contains("went silent") || failure.contains("no answer to PSN")
                 ? failure
                         + "; "
                         + Reachability.whySilent(Addresses.toSocketAddress(connection.peer()))

@@ -20,6 +20,7 @@ import picocli.CommandLine.TypeConversionException;
 
 import java.net.Inet6Address;
 import java.net.InetSocketAddress;
+import java.util.List;
 
 /** What every perf command says about its own end: address, port, and how the device works. */
 class EndpointOptions {
@@ -31,11 +32,10 @@ class EndpointOptions {
             names = {"-p", "--port"},
             paramLabel = "PORT",
             converter = Numbers.Port.class,
-            defaultValue = "" + DEFAULT_PORT,
             description =
                     "UDP port of the server (18515); 0 lets the server choose a free one. With"
                             + " --exchange perftest its TCP port.")
-    int port;
+    @Nullable Integer port;
 
     @Option(
             names = "--transport",
@@ -128,10 +128,33 @@ class EndpointOptions {
         }
     }
 
+    /** Refuses a UDP port: RoCEv2 has one. */
+    void checkRocePort() {
+        refuse(
+                transport == Transport.ROCE_V2 && port != null,
+                "-p/--port: RoCEv2 packets go to UDP port 4791 only: leave it out");
+    }
+
     static void refuse(boolean wrong, String message) {
         if (wrong) {
             throw ToolException.usage(message);
         }
+    }
+
+    /** The port of the server: UDP of MetaRoCE, TCP of perftest. */
+    int port() {
+        return port == null ? DEFAULT_PORT : port;
+    }
+
+    /** Where the device of a host may be, by any of its addresses. */
+    List<InetSocketAddress> devices(String host) {
+        boolean roce = transport == Transport.ROCE_V2;
+        int udpPort = roce ? transport.defaultPort() : port();
+        List<InetSocketAddress> found = Endpoint.resolve(host, udpPort, family());
+        refuse(
+                roce && found.getFirst().getPort() != udpPort,
+                host + ": RoCEv2 packets go to UDP port 4791 only: leave the port out");
+        return found;
     }
 
     /** Which addresses of a name count. */
@@ -182,7 +205,7 @@ class EndpointOptions {
      */
     InetSocketAddress exchangeAddress() {
         String host = java.util.Objects.requireNonNull(bind);
-        InetSocketAddress at = Endpoint.resolve(host, port, family()).getFirst();
+        InetSocketAddress at = Endpoint.resolve(host, port(), family()).getFirst();
         return at.getAddress() instanceof Inet6Address ? new InetSocketAddress(port) : at;
     }
 

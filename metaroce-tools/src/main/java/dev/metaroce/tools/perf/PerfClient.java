@@ -7,6 +7,7 @@ import dev.metaroce.memory.RegionDescriptor;
 import dev.metaroce.net.Addresses;
 import dev.metaroce.net.DeviceOptions;
 import dev.metaroce.net.Reachability;
+import dev.metaroce.net.Transport;
 import dev.metaroce.tools.cli.ToolException;
 import dev.metaroce.tools.link.CounterSnapshot;
 import dev.metaroce.tools.link.Endpoint;
@@ -78,6 +79,7 @@ final class PerfClient implements AutoCloseable {
     private final List<Endpoint> endpoints = new ArrayList<>();
     private final List<EventTally> tallies = new ArrayList<>();
     private final List<Peer> peers = new ArrayList<>();
+    private Transport transport = Transport.METAROCE;
     private Idle idle = new Idle();
     private @Nullable Landing landing;
     private @Nullable InetSocketAddress connectedTo;
@@ -90,6 +92,7 @@ final class PerfClient implements AutoCloseable {
 
     /** Opens one endpoint per initiator. */
     void open(DeviceOptions.Builder options) {
+        transport = options.build().transport();
         for (int i = 0; i < parameters.initiators(); i++) {
             EventTally tally = new EventTally();
             tallies.add(tally);
@@ -177,9 +180,14 @@ final class PerfClient implements AutoCloseable {
         double seconds = timeoutNs / 1e9;
         if (reason.isEmpty() || reason.contains("no answer")) {
             return ToolException.failed(
-                    ("no answer from %s within %.1f s: %s; start 'metaroce perf server' there, or"
-                                    + " give its port with -p")
-                            .formatted(tried, seconds, whySilent()));
+                    "no answer from %s within %.1f s: %s; start 'metaroce perf server' there%s"
+                            .formatted(
+                                    tried,
+                                    seconds,
+                                    whySilent(),
+                                    transport == Transport.METAROCE
+                                            ? ", or give its port with -p"
+                                            : ""));
         }
         return ToolException.failed(
                 "%s did not accept the test within %.1f s: %s".formatted(tried, seconds, reason));

@@ -241,6 +241,9 @@ final class PerfOptions extends EndpointOptions {
     /** Refuses combinations that make no sense, naming the options. */
     void check(PerfTest test) {
         checkEndpoint(isServer());
+        if (exchange == Exchange.NATIVE) {
+            checkRocePort();
+        }
         checkExchange(test);
         refuse(all && size != null, "-a/--all and -s/--size exclude each other: give one");
         refuse(
@@ -251,7 +254,7 @@ final class PerfOptions extends EndpointOptions {
         refuse(loss != null && ipv6, "--loss relays IPv4: leave -6 out");
         refuse(host != null && keep, "--keep is for the server: leave it or HOST out");
         refuse(
-                !isServer() && !self && port == 0,
+                !isServer() && !self && port() == 0,
                 "-p/--port 0 is for the server: give the port it printed");
         if (test.isAtomic()) {
             checkAtomic();
@@ -295,7 +298,7 @@ final class PerfOptions extends EndpointOptions {
         refuse(
                 test.isSend() && durationSeconds != null,
                 "-D/--duration: perftest's server takes a number of SENDs, give -n there and here");
-        refuse(port == 0, "-p/--port 0" + not);
+        refuse(port() == 0, "-p/--port 0" + not);
     }
 
     /** perftest counts what arrives: no warm-up may come before. */

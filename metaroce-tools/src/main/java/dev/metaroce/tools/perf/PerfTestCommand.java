@@ -64,14 +64,14 @@ abstract class PerfTestCommand implements Callable<Integer>, JsonReporter {
         options.sockets.defaultIdle(test.isLatency() ? IdleStrategy.YIELD : IdleStrategy.PARK);
         if (options.exchange == PerfOptions.Exchange.PERFTEST) {
             perftest = new PerftestRun(test, options, new Printer(spec));
-            return options.isServer() ? perftest.serve() : perftest.measure(targets());
+            return options.isServer() ? perftest.serve() : perftest.measure(tcpTargets());
         }
         if (options.isServer()) {
             server = new ServerRun(options, test, options.keep, new Printer(spec));
             return server.serve();
         }
         if (!options.self) {
-            return measure(targets());
+            return measure(options.devices(options.host()));
         }
         try (SelfServer second = SelfServer.start(test, options, options.sockets)) {
             if (options.loss != null) {
@@ -84,8 +84,8 @@ abstract class PerfTestCommand implements Callable<Integer>, JsonReporter {
         }
     }
 
-    private List<InetSocketAddress> targets() {
-        return Endpoint.resolve(options.host(), options.port, options.family());
+    private List<InetSocketAddress> tcpTargets() {
+        return Endpoint.resolve(options.host(), options.port(), options.family());
     }
 
     private int measureThroughRelay(SelfServer second, double loss) {

@@ -3,7 +3,6 @@ package dev.metaroce.tools.perf;
 import dev.metaroce.tools.cli.Interruption;
 import dev.metaroce.tools.cli.Json;
 import dev.metaroce.tools.cli.JsonReporter;
-import dev.metaroce.tools.link.Endpoint;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -43,13 +42,10 @@ final class PingCommand implements Callable<Integer>, JsonReporter {
     @Override
     public Integer call() {
         options.checkEndpoint(false);
+        options.checkRocePort();
         EndpointOptions.refuse(
-                options.port == 0, "-p/--port 0 is for the server: give the port it printed");
-        PingRun run =
-                new PingRun(
-                        options,
-                        Endpoint.resolve(options.host, options.port, options.family()),
-                        new Printer(spec));
+                options.port() == 0, "-p/--port 0 is for the server: give the port it printed");
+        PingRun run = new PingRun(options, options.devices(options.host), new Printer(spec));
         try (Interruption interruption = Interruption.byStopping(run::stop, FAREWELL_SECONDS)) {
             return interruption.endsWith(run.run());
         }

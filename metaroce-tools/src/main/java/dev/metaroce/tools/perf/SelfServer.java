@@ -32,7 +32,10 @@ final class SelfServer implements AutoCloseable {
     /** Starts it and waits until it listens. */
     static SelfServer start(PerfTest test, PerfOptions options, SocketOptions sockets) {
         List<String> arguments = new ArrayList<>();
-        arguments.addAll(List.of("perf", test.command(), "--port", "0", "--end-with-parent"));
+        arguments.addAll(List.of("perf", test.command(), "--end-with-parent"));
+        if (options.transport == Transport.METAROCE) {
+            arguments.addAll(List.of("--port", "0"));
+        }
         arguments.addAll(List.of("--bind", address(options)));
         arguments.addAll(sockets.arguments());
         String transport = TransportName.label(options.transport);

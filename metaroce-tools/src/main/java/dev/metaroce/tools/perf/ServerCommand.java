@@ -47,6 +47,7 @@ final class ServerCommand implements Callable<Integer>, JsonReporter {
     @Override
     public Integer call() {
         options.checkEndpoint(true);
+        options.checkRocePort();
         server = new ServerRun(options, null, true, new Printer(spec));
         return server.serve();
     }

@@ -54,7 +54,7 @@ final class ServerRun {
         }
         EventTally events = new EventTally();
         try (Endpoint endpoint =
-                Endpoint.open(options.device(options.port, null).events(events).build())) {
+                Endpoint.open(options.device(options.port(), null).events(events).build())) {
             (options.json ? printer.err() : printer.out())
                     .line(
                             "%s: %s%s, waiting for a client",

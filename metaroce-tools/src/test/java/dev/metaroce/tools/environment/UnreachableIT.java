@@ -11,11 +11,15 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 /** Who does not answer, and why: closed ports, missing routes, cut ways and dead processes. */
 @Timeout(value = 120, unit = TimeUnit.SECONDS)
 class UnreachableIT {
     private static final String FAR = "10.7.5.1";
+
+    private static final String[] METAROCE = {"-p", "5000"};
+    private static final String[] ROCE = {"--transport", "rocev2", "--bind", "10.7.4.1"};
 
     private Netns near;
     private Netns router;
@@ -36,6 +40,13 @@ class UnreachableIT {
         router.run("sysctl", "-w", "net.ipv4.ip_forward=1");
     }
 
+    /** A command line of perf. */
+    private static String[] line(String[] how, String... arguments) {
+        return Stream.of(Stream.of("perf"), Stream.of(arguments), Stream.of(how))
+                .flatMap(words -> words)
+                .toArray(String[]::new);
+    }
+
     /** From now on the router drops what is for the far host, and tells nobody. */
     private void cut() {
         router.ip("route", "add", "blackhole", FAR + "/32");
@@ -43,23 +54,27 @@ class UnreachableIT {
 
     @ParameterizedTest
     @CsvSource({
-        "10.7.5.1, false, nothing listens on its UDP port 5000",
-        "10.7.5.1, true, nothing comes back from there",
-        "10.99.0.1, false, unreachable"
+        "metaroce, 10.7.5.1, false, nothing listens on its UDP port 5000",
+        "metaroce, 10.7.5.1, true, nothing comes back from there",
+        "metaroce, 10.99.0.1, false, unreachable",
+        "rocev2, 10.7.5.1, false, nothing listens on its UDP port 4791",
+        "rocev2, 10.99.0.1, false, unreachable"
     })
     @DisplayName("C12: a connect ends at its time-out, and says what the system says of the way")
-    void c12NobodyAnswers(String target, boolean isCut, String reason) {
+    void c12NobodyAnswers(String transport, String target, boolean isCut, String reason) {
         try (NetLab lab = NetLab.open()) {
             build(lab);
             if (isCut) {
                 cut();
             }
             long startNs = System.nanoTime();
-            try (Tool client =
-                    near.metaroce("perf", "write-bw", target, "-p", "5000", "--timeout", "2")) {
+            boolean roce = transport.equals("rocev2");
+            String[] how = roce ? ROCE : METAROCE;
+            try (Tool client = near.metaroce(line(how, "write-bw", target, "--timeout", "2"))) {
                 assertThat(client.awaitExit(60)).as(client::toString).isEqualTo(1);
+                String at = target + (roce ? ":4791" : ":5000");
                 assertThat(client.err().lines().toList().getLast())
-                        .contains("no answer from " + target + ":5000 within 2.0 s")
+                        .contains("no answer from " + at + " within 2.0 s")
                         .containsIgnoringCase(reason);
                 assertThat(System.nanoTime() - startNs).isGreaterThan(2_000_000_000L);
             }
