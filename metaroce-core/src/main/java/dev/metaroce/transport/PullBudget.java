@@ -60,6 +60,11 @@ final class PullBudget {
         paused = false;
     }
 
+    /** True while those in line wait for the pace. */
+    boolean isPaused() {
+        return paused;
+    }
+
     /** Puts a connection into the line. */
     void await(TransportConnection c) {
         if (!c.awaitsPulls) {

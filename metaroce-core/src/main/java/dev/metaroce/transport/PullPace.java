@@ -72,7 +72,7 @@ final class PullPace {
 
     /** Somebody would ask for more; true when that is news for the shares. */
     boolean keepBack() {
-        boolean news = demand != FairShare.UNLIMITED || readers() > parts;
+        boolean news = demand != FairShare.UNLIMITED || Math.max(1, readers()) > parts;
         keptBack = true;
         demand = FairShare.UNLIMITED;
         return news;
@@ -90,7 +90,8 @@ final class PullPace {
     /** A period of measuring ends. */
     void measure(long elapsedNs) {
         long rate = (long) (askedBytes * 8e9 / elapsedNs);
-        demand = keptBack ? FairShare.UNLIMITED : rate / Math.max(1, parts) + 1;
+        boolean more = keptBack || budget.isPaused();
+        demand = more ? FairShare.UNLIMITED : rate / Math.max(1, parts) + 1;
         keptBack = false;
         askedBytes = 0;
     }

@@ -202,7 +202,7 @@ final class RateHints {
         }
         //= MR-5.6-3
         fairShare.compute(shared * MBPS, demand, count + parts, share);
-        pulls.allow(nowNs, parts == 0 ? capacity(device.limits) : share[count]);
+        allowPulls(nowNs, parts == 0 ? capacity(device.limits) : share[count]);
         // What was asked for comes within a round trip, and what is asked for now after one.
         long pulled = Math.max(pullsBefore, pulls.promisedMbps());
         long free = shared - pulled - lower(count);
@@ -213,6 +213,15 @@ final class RateHints {
         raise(count, missing, Math.max(0, free));
         if (missing > free) {
             refreshIn(nowNs, 0);
+        }
+    }
+
+    /** Who waits for the pace of READs waits as long as it takes at the new one. */
+    private void allowPulls(long nowNs, long partBitsPerSecond) {
+        pulls.allow(nowNs, partBitsPerSecond);
+        //= MR-5.8-4
+        if (device.timers.isArmed(DeviceState.PULL_TIMER)) {
+            device.timers.set(DeviceState.PULL_TIMER, pulls.opensNs(nowNs));
         }
     }
 

@@ -293,7 +293,7 @@ final class Requester {
             c.noteLocalFault(stream, seq, WcStatus.REMOTE_INVALID_REQUEST_ERROR);
         } else if (!device.pulls.admits(bytes)) {
             device.pulls.await(c);
-        } else if (!device.pullPace.isOpen(nowNs)) {
+        } else if (lease.mayPull(bytes) && !device.pullPace.isOpen(nowNs)) {
             device.pulls.await(c);
             device.pulls.pause();
             device.armBy(DeviceState.PULL_TIMER, device.pullPace.opensNs(nowNs));
