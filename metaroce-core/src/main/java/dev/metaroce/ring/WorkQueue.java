@@ -61,6 +61,11 @@ public final class WorkQueue {
     /** Slots that a queue starts with whose requests come from a shared one. */
     private static final int FIRST_SLOTS = 4;
 
+    private static final long[] NO_LONGS = {};
+    private static final int[] NO_INTS = {};
+    private static final byte[] NO_BYTES = {};
+    private static final @Nullable MemoryRegion[] NO_REGIONS = {};
+
     private Object owner;
     private final boolean receives;
 
@@ -76,17 +81,19 @@ public final class WorkQueue {
     private final @Nullable WorkQueue shared;
 
     private int mask;
-    private long[] wrId;
-    private @Nullable MemoryRegion[] region;
-    private long[] localOffset;
-    private long[] length;
+
+    // What is in the slots; made with the first request, as many queues never have one
+    private long[] wrId = NO_LONGS;
+    private @Nullable MemoryRegion[] region = NO_REGIONS;
+    private long[] localOffset = NO_LONGS;
+    private long[] length = NO_LONGS;
 
     // Of a send queue only
-    private final long[] remoteAddress;
-    private final int[] rkey;
-    private final int[] immediate;
-    private final byte[] opcode;
-    private final byte[] flags;
+    private long[] remoteAddress = NO_LONGS;
+    private int[] rkey = NO_INTS;
+    private int[] immediate = NO_INTS;
+    private byte[] opcode = NO_BYTES;
+    private byte[] flags = NO_BYTES;
 
     private @Nullable MorePieces more;
 
@@ -145,16 +152,21 @@ public final class WorkQueue {
         int needed = shared == null ? depth : Math.min(depth, FIRST_SLOTS);
         int slots = needed == 1 ? 1 : Integer.highestOneBit(needed - 1) << 1;
         mask = slots - 1;
+    }
+
+    private void makeSlots() {
+        int slots = slots();
         wrId = new long[slots];
         region = new MemoryRegion[slots];
         localOffset = new long[slots];
         length = new long[slots];
-        int sends = receives ? 0 : slots;
-        remoteAddress = new long[sends];
-        rkey = new int[sends];
-        immediate = new int[sends];
-        opcode = new byte[sends];
-        flags = new byte[sends];
+        if (!receives) {
+            remoteAddress = new long[slots];
+            rkey = new int[slots];
+            immediate = new int[slots];
+            opcode = new byte[slots];
+            flags = new byte[slots];
+        }
     }
 
     /**
@@ -238,6 +250,9 @@ public final class WorkQueue {
     }
 
     private void store(int at, WorkRequest request, int flagBits) {
+        if (wrId.length == 0) {
+            makeSlots();
+        }
         wrId[at] = request.wrId;
         int pieces = request.pieces();
         region[at] = pieces > 0 ? request.region(0) : null;
@@ -308,7 +323,9 @@ public final class WorkQueue {
      */
     void copy(long sequence, long oldest) {
         WorkQueue from = Objects.requireNonNull(shared);
-        if (tail - oldest == slots()) {
+        if (wrId.length == 0) {
+            makeSlots();
+        } else if (tail - oldest == slots()) {
             grow();
         }
         int at = index(tail);

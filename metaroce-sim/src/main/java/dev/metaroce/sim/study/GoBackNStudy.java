@@ -100,16 +100,19 @@ public final class GoBackNStudy {
         }
 
         /**
-         * The whole-window law for what is on the way, with what it leaves out: without another
-         * NAK, a packet that is lost when it is sent again is missed by the timer alone.
+         * What each law means, for what is on the way: each packet gets lost p / (1 - p) times. The
+         * first time a NAK tells; with the naive trigger all others are found by the timer.
          */
-        public double lawWithTimeouts() {
-            double again = trigger == GoBackN.NAIVE ? loss * timeoutPackets() / (1 - loss) : 0;
-            return (1 - loss) / (1 - loss + loss * (wayPackets() + again));
+        public double exactLaw() {
+            double each =
+                    trigger == GoBackN.NAIVE
+                            ? (1 - loss) * wayPackets() + loss * timeoutPackets()
+                            : wayPackets();
+            return (1 - loss) / (1 - loss + loss * each);
         }
 
         /** The time-out in packets. */
-        public double timeoutPackets() {
+        private double timeoutPackets() {
             return timer.seconds() * rate() / PACKET_BITS;
         }
 

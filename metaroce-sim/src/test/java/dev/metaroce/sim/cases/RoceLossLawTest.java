@@ -77,7 +77,7 @@ class RoceLossLawTest {
         Setup setup = outcome.setup();
 
         assertThat(outcome.efficiency()).isLessThan(setup.law() / 4).isLessThan(0.02);
-        assertThat(outcome.efficiency() / setup.lawWithTimeouts()).isCloseTo(1, within(0.3));
+        assertThat(outcome.efficiency() / setup.exactLaw()).isCloseTo(1, within(0.3));
         // One in p of all gaps, which are one in p of all packets.
         assertThat((double) outcome.timeouts())
                 .isCloseTo(needed(p) * p * p, within(0.35 * p * p * needed(p)));

@@ -206,7 +206,7 @@ class EndpointOptions {
     InetSocketAddress exchangeAddress() {
         String host = java.util.Objects.requireNonNull(bind);
         InetSocketAddress at = Endpoint.resolve(host, port(), family()).getFirst();
-        return at.getAddress() instanceof Inet6Address ? new InetSocketAddress(port) : at;
+        return at.getAddress() instanceof Inet6Address ? new InetSocketAddress(port()) : at;
     }
 
     static final class QpTimeout extends Numbers.Whole {

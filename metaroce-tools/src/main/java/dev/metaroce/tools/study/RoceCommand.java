@@ -176,8 +176,8 @@ public final class RoceCommand extends SeedStudy {
                 .with("efficiency", "share", share)
                 .with("law", "law", setup.law())
                 .with("of_law", "of law", share.median() / setup.law())
-                .with("law_with_timeouts", "with timer", setup.lawWithTimeouts())
-                .with("of_law_with_timeouts", "of that", share.median() / setup.lawWithTimeouts())
+                .with("exact_law", "exact", setup.exactLaw())
+                .with("of_exact_law", "of that", share.median() / setup.exactLaw())
                 .with(
                         "timeouts",
                         "timeouts",

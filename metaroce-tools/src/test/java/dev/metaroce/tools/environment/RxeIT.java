@@ -11,7 +11,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 import tools.jackson.databind.JsonNode;
 
@@ -25,7 +24,7 @@ class RxeIT {
     private static final int PATIENCE_S = 90;
 
     /** Patient with an end that runs on a busy machine: 1 s to the first repetition. */
-    private static final String PERFTEST = " -d rxe0 -x 1 -F -u 18 -n 20 ";
+    private static final String PERFTEST = " -d rxe0 -x 1 -F -u 18 -n 20 -s 5000 ";
 
     /** Over IPv6; its ends meet over IPv4 all the same. */
     private static final String PERFTEST6 = " -d rxe0 -x 2 --ipv6 -F -u 18 -n 20 -s 5000 ";
@@ -103,37 +102,34 @@ class RxeIT {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"write", "read", "send"})
-    void aClientOfPerftestIsServed(String test) {
-        try (Tool server = server(RxeGuest.HERE, test + "-bw", "-s", "5000")) {
-            guest.run("ib_" + test + "_bw" + PERFTEST + "-s 5000 " + RxeGuest.HERE);
+    @CsvSource({
+        "write, " + RxeGuest.HERE + "," + PERFTEST,
+        "read, " + RxeGuest.HERE + "," + PERFTEST,
+        "send, " + RxeGuest.HERE6 + "," + PERFTEST6
+    })
+    void aClientOfPerftestIsServed(String test, String here, String options) {
+        try (Tool server = server(here, test + "-bw", "-s", "5000")) {
+            guest.run("ib_" + test + "_bw " + options + " " + RxeGuest.HERE);
             String said = server.awaitSuccess(PATIENCE_S);
             assertThat(said).contains("client " + RxeGuest.ADDRESS).contains("5000 bytes:");
         }
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"write", "read", "send"})
-    void aServerOfPerftestServes(String test) {
-        String job = guest.spawn("ib_" + test + "_bw" + PERFTEST + "-s 5000 -q 2");
-        JsonNode document = client(test + "-bw", "-s", "5000", "-n", "20", "-q", "2");
+    @CsvSource({
+        "write, " + RxeGuest.HERE6 + "," + PERFTEST6,
+        "read, " + RxeGuest.HERE + "," + PERFTEST,
+        "send, " + RxeGuest.HERE + "," + PERFTEST
+    })
+    void aServerOfPerftestServes(String test, String here, String options) {
+        String job = guest.spawn("ib_" + test + "_bw " + options + " -q 2");
+        JsonNode document =
+                client(test + "-bw", "--bind", here, "-s", "5000", "-n", "20", "-q", "2");
         guest.join(job);
 
         assertThat(document.get("iterations").asInt()).isEqualTo(40);
         assertThat(document.get("configuration").get("payload_mtu").asInt()).isEqualTo(1024);
         assertThat(document.get("data_packets").asInt()).isEqualTo(test.equals("read") ? 40 : 200);
-    }
-
-    @Test
-    void perftestRunsOverIpv6BothWays() {
-        try (Tool server = server(RxeGuest.HERE6, "write-bw", "-s", "5000")) {
-            guest.run("ib_write_bw" + PERFTEST6 + RxeGuest.HERE);
-            assertThat(server.awaitSuccess(PATIENCE_S)).contains("5000 bytes:");
-        }
-        String job = guest.spawn("ib_write_bw" + PERFTEST6);
-        JsonNode document = client("write-bw", "-s", "5000", "-n", "20", "--bind", RxeGuest.HERE6);
-        guest.join(job);
-        assertThat(document.get("data_packets").asInt()).isEqualTo(100);
     }
 
     @Test
@@ -184,6 +180,28 @@ class RxeIT {
                         RxeGuest.ADDRESS,
                         "5")) {
             assertThat(client.awaitSuccess(PATIENCE_S)).contains("equal 5, CLOSED");
+        }
+        guest.join(job);
+    }
+
+    @Test
+    void perftestRunsOverRdmaCmBothWays() {
+        try (Tool server = Tool.start(net.launcher(), CmPerftest.class, "serve", RxeGuest.HERE)) {
+            server.awaitOut("listening", PATIENCE_S);
+            guest.run("ib_write_bw" + PERFTEST + "-R " + RxeGuest.HERE);
+            assertThat(server.awaitSuccess(PATIENCE_S)).contains("16 answers, 100 data packets");
+        }
+        String job = guest.spawn("ib_send_bw" + PERFTEST + "-R");
+        try (Tool client =
+                Tool.start(
+                        net.launcher(),
+                        CmPerftest.class,
+                        "dial",
+                        RxeGuest.HERE,
+                        RxeGuest.ADDRESS,
+                        "send",
+                        "20")) {
+            assertThat(client.awaitSuccess(PATIENCE_S)).contains("20 messages, CLOSED CLOSED");
         }
         guest.join(job);
     }
