@@ -50,6 +50,7 @@ public enum CounterId {
     ACCESS_REFUSED("requests refused for key, bounds, rights or domain"),
     EARLY_SENT("messages sent along with a CID request, repetitions included"),
     EARLY_ACCEPTED("messages executed out of a CID request"),
+    SHARED_RECEIVES("receives that messages took from shared receive queues"),
     RECEIVER_NOT_READY("SEND packets that found no posted receive"),
     REQUESTS_SENT("CID requests sent"),
     REQUESTS_RECEIVED("CID requests received"),

@@ -9,7 +9,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  */
 public final class SharedReceives {
     private final WorkQueue queue;
-    private final LimitListener listener;
+    private final SharedReceivesListener listener;
     private final AtomicInteger limit = new AtomicInteger();
     private final AtomicInteger users = new AtomicInteger();
 
@@ -22,7 +22,7 @@ public final class SharedReceives {
      *     WorkQueue#MAX_DEPTH}
      * @param maxSge pieces of a receive, 1..{@value WorkRequest#MAX_SGE}
      */
-    public SharedReceives(int domain, int depth, int maxSge, LimitListener listener) {
+    public SharedReceives(int domain, int depth, int maxSge, SharedReceivesListener listener) {
         queue = WorkQueue.receives(this, domain, depth, maxSge);
         this.listener = listener;
     }
@@ -74,6 +74,7 @@ public final class SharedReceives {
         if (found) {
             into.copy(next, oldest);
             next++;
+            listener.onTaken();
         }
         int armed = limit.get();
         //= MR-4.9-13

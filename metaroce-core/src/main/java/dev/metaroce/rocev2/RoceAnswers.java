@@ -141,6 +141,7 @@ final class RoceAnswers {
 
     private void sendAtomic(ReceiveSide r, ServedPulls.Pull pull, TxBatch batch) {
         pull.pending = false;
+        pull.answered = true;
         RcOpcode opcode = RcOpcode.ATOMIC_ACKNOWLEDGE;
         int at = begin(r, batch, opcode, 0, pull.firstPsn, false);
         Aeth.encode(batch.memory(), at, r.ack(), pull.msn);
@@ -161,6 +162,7 @@ final class RoceAnswers {
         }
         pull.nextPsn = Psn24.add(psn, 1);
         pull.pending = !last;
+        pull.answered |= last;
         if (!putPayload(r, pull, batch, at, opcode.headerBytes(), offset, payload)) {
             // Deregistered meanwhile: this packet has no ICRC, so that nobody takes it.
             RoceRequester.blank(batch.memory(), at + opcode.headerBytes(), payload);

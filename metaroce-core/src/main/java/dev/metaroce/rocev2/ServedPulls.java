@@ -21,6 +21,9 @@ final class ServedPulls {
         int firstPsn;
         int psns;
 
+        /** All of its responses were sent once. */
+        boolean answered;
+
         /** Messages completed with this one. */
         int msn;
 
@@ -65,9 +68,12 @@ final class ServedPulls {
         return pulls[(int) (number % pulls.length)];
     }
 
-    /** True when one more is asked for than may be: the oldest is not answered. */
+    /**
+     * True when one more is asked for than may be: the oldest was never answered. One that was, and
+     * is only to be repeated, gives way: who asks for more has its answer.
+     */
     boolean isFull() {
-        return count >= pulls.length && at(count).pending;
+        return count >= pulls.length && at(count).pending && !at(count).answered;
     }
 
     /** The entry for a new request, with its responses to be sent. */
@@ -75,6 +81,7 @@ final class ServedPulls {
         Pull pull = at(count++);
         pull.firstPsn = psn;
         pull.psns = psns;
+        pull.answered = false;
         ask(pull, psn);
         return pull;
     }

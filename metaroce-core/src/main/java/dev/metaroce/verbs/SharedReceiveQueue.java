@@ -1,9 +1,11 @@
 package dev.metaroce.verbs;
 
 import dev.metaroce.event.AsyncEventType;
+import dev.metaroce.event.CounterId;
 import dev.metaroce.ring.PostResult;
 import dev.metaroce.ring.Reservation;
 import dev.metaroce.ring.SharedReceives;
+import dev.metaroce.ring.SharedReceivesListener;
 
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -29,7 +31,7 @@ public final class SharedReceiveQueue implements AutoCloseable {
         this.device = device;
         this.domain = domain;
         this.depth = depth;
-        receives = new SharedReceives(domain.id(), depth, maxSge, this::limitReached);
+        receives = new SharedReceives(domain.id(), depth, maxSge, listener(device));
     }
 
     SharedReceives receives() {
@@ -75,8 +77,18 @@ public final class SharedReceiveQueue implements AutoCloseable {
         return receives.armed();
     }
 
-    private void limitReached() {
-        device.raise(AsyncEventType.SRQ_LIMIT_REACHED, this, "");
+    private SharedReceivesListener listener(RdmaDevice of) {
+        return new SharedReceivesListener() {
+            @Override
+            public void onTaken() {
+                of.counters().increment(CounterId.SHARED_RECEIVES);
+            }
+
+            @Override
+            public void onLimitReached() {
+                of.raise(AsyncEventType.SRQ_LIMIT_REACHED, SharedReceiveQueue.this, "");
+            }
+        };
     }
 
     /** Room in the completion queue of a new queue pair: all receives may end up there. */

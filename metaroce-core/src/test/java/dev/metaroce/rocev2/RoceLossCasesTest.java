@@ -4,10 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.metaroce.event.CounterId;
 import dev.metaroce.ring.WorkCompletion;
+import dev.metaroce.testing.Lab;
 import dev.metaroce.testing.Pair;
 import dev.metaroce.testing.Reader;
 import dev.metaroce.testing.RocePackets;
 import dev.metaroce.testing.Sender;
+import dev.metaroce.transport.ConnectionState;
 import dev.metaroce.util.Rng;
 import dev.metaroce.wire.roce.AckTimeout;
 import dev.metaroce.wire.roce.RcOpcode;
@@ -310,5 +312,30 @@ class RoceLossCasesTest {
             assertThat(resent).isGreaterThan(sent / 20);
         }
         assertThat(pair.client.count(CounterId.CONNECTIONS_FAILED)).isZero();
+    }
+
+    /** The copy of a READ arrives just before the next one: it takes no place from that. */
+    @Test
+    @DisplayName("L05: late copies of READs take no place from the READs behind them")
+    void l05LateCopiesOfReads() {
+        Pair pair = pair(1 << 16, plain -> plain.toBuilder().maxReadAtomic(1).build());
+        Reader reader = new Reader(pair, 1 << 16);
+        pair.lab.coalesceNs(0);
+        pair.lab.addFault(
+                packet -> {
+                    if (RocePackets.opcode(packet) == RcOpcode.READ_REQUEST) {
+                        Lab.Packet copy = pair.lab.copy(packet, packet.bytes.clone());
+                        copy.delayNs = 3 * packet.delayNs;
+                        pair.lab.inject(copy);
+                    }
+                    return 1;
+                });
+        for (int i = 0; i < 8; i++) {
+            reader.read(0, i, i * 100L, 100);
+        }
+        pair.expectSends(8, SECOND);
+
+        assertThat(pair.server.count(CounterId.DUPLICATES)).isPositive();
+        assertThat(pair.clientEnd.connection.state()).isEqualTo(ConnectionState.OPEN);
     }
 }

@@ -139,6 +139,8 @@ class WrongCommandLineTest {
                 "perf ping --transport rocev2 -p 5000 h     | -p/--port     | 4791 only",
                 "perf server --transport rocev2 --bind 127.0.0.1 -p 5 | -p/--port | 4791 only",
                 "perf write-bw --transport rocev2 127.0.0.1:5000 | 127.0.0.1:5000 | 4791 only",
+                "perf write-bw --use-srq h                  | --use-srq     | send-bw",
+                "perf send-lat --use-srq h                  | --use-srq     | send-bw",
                 "perf write-bw --transport rocev2 --paths 2 h | --paths     | MetaRoCE",
                 "perf write-bw --transport rocev2 --unsafe-no-crc h | --unsafe-no-crc | MetaRoCE",
                 "perf write-bw --transport rocev2 --self --loss 1% | --loss | MetaRoCE",

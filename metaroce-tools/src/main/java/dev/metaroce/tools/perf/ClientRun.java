@@ -85,6 +85,7 @@ final class ClientRun {
         return new PerfParameters(
                 test,
                 options.bidirectional,
+                options.useSrq,
                 options.maxMessageBytes(test),
                 options.qps,
                 options.posting(test),

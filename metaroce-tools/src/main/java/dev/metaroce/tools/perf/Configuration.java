@@ -23,6 +23,7 @@ import java.net.InetSocketAddress;
  * @param messageBytes null with {@code -a}
  * @param iterations messages per queue pair; null with a duration
  * @param payloadMtu bytes per packet agreed by both ends; null before they met
+ * @param srq receives are of a shared receive queue
  * @param relayLossPercent dropped in each direction by a relay in between; null without one
  * @param sockets means of using them, at this end; gso, gro, ecn: what those do
  * @param paths of the lease; null before they met
@@ -40,6 +41,7 @@ record Configuration(
         int txDepth,
         int postList,
         int cqMod,
+        boolean srq,
         int initiators,
         long seed,
         @Nullable String profile,
@@ -98,6 +100,7 @@ record Configuration(
                 posting.depth(),
                 posting.list(),
                 posting.signalEvery(),
+                options.useSrq,
                 options.initiators,
                 options.seed,
                 profileName(options, connection),

@@ -1,6 +1,5 @@
 package dev.metaroce.tools.perf;
 
-import dev.metaroce.ring.PostResult;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.ring.WorkCompletion;
 
@@ -30,9 +29,11 @@ final class Landing {
         Arrays.setAll(completions, i -> new WorkCompletion());
         peer.allocateLanding();
         if (parameters.test().isSend()) {
-            for (int i = 0; i < parameters.receiveDepth(); i++) {
-                for (int q = 0; q < parameters.qps(); q++) {
-                    postReceive(q);
+            boolean shares = parameters.sharedReceives();
+            int depth = shares ? parameters.sharedDepth() : parameters.receiveDepth();
+            for (int i = 0; i < depth; i++) {
+                for (int q = 0; q < (shares ? 1 : parameters.qps()); q++) {
+                    peer.postReceive(q);
                 }
             }
         }
@@ -63,21 +64,13 @@ final class Landing {
                 if (completions[i].status() != WcStatus.SUCCESS) {
                     throw peer.failure("receive after " + received + " messages", completions[i]);
                 }
-                postReceive((int) completions[i].wrId());
+                peer.postReceive((int) completions[i].wrId());
             }
             received += n;
             any = true;
             n = peer.receives.poll(completions);
         }
         return any;
-    }
-
-    private void postReceive(int q) {
-        long bytes = parameters.maxMessageBytes();
-        long offset = q % parameters.slots() * bytes;
-        if (peer.pairs[q].postReceive(q, peer.landing(), offset, bytes) != PostResult.OK) {
-            throw new IllegalStateException("receive queue full");
-        }
     }
 
     /** Looks at a MiB at a time: the device must answer its peers meanwhile. */

@@ -11,8 +11,11 @@ import dev.metaroce.verbs.CompletionQueue;
 import dev.metaroce.verbs.Connection;
 import dev.metaroce.verbs.ProtectionDomain;
 import dev.metaroce.verbs.QueuePair;
+import dev.metaroce.verbs.QueuePairOptions;
 import dev.metaroce.verbs.RdmaDevice;
+import dev.metaroce.verbs.ReceiveRequest;
 import dev.metaroce.verbs.SendRequest;
+import dev.metaroce.verbs.SharedReceiveQueue;
 
 import org.jspecify.annotations.Nullable;
 
@@ -36,6 +39,8 @@ abstract class PerfEnd implements AutoCloseable {
     private @Nullable MemoryRegion source;
     private @Nullable MemoryRegion landing;
     private final SendRequest request = new SendRequest();
+    private final ReceiveRequest receive = new ReceiveRequest();
+    private @Nullable SharedReceiveQueue shared;
 
     PerfEnd(
             RdmaDevice device,
@@ -50,10 +55,29 @@ abstract class PerfEnd implements AutoCloseable {
         int sendDepth = sendDepth(parameters) + 1;
         int receiveDepth = parameters.receiveDepth();
         sends = device.createCompletionQueue(parameters.qps() * sendDepth);
-        receives = device.createCompletionQueue(parameters.qps() * receiveDepth);
+        boolean shares = parameters.sharedReceives();
+        int depths = shares ? parameters.sharedDepth() : parameters.qps() * receiveDepth;
+        receives = device.createCompletionQueue(depths);
+        QueuePairOptions.Builder options = QueuePairOptions.of(sends, receives);
+        options.sendDepth(sendDepth).receiveDepth(receiveDepth);
+        if (shares) {
+            shared = device.createSharedReceiveQueue(domain, depths, 1, 0);
+            options.sharedReceiveQueue(shared);
+        }
         pairs = new QueuePair[parameters.qps()];
         for (int i = 0; i < pairs.length; i++) {
-            pairs[i] = connection.createQueuePair(domain, sends, receives, sendDepth, receiveDepth);
+            pairs[i] = connection.createQueuePair(domain, options.build());
+        }
+    }
+
+    /** Posts a receive for a message to this queue pair, or to any if they share them. */
+    void postReceive(int q) {
+        long bytes = parameters.maxMessageBytes();
+        receive.wrId(q).local(landing(), q % parameters.slots() * bytes, bytes);
+        SharedReceiveQueue all = shared;
+        PostResult result = all == null ? pairs[q].post(receive) : all.post(receive);
+        if (result != PostResult.OK) {
+            throw new IllegalStateException("receive queue full");
         }
     }
 

@@ -88,6 +88,13 @@ final class PerfOptions extends EndpointOptions {
     boolean bidirectional;
 
     @Option(
+            names = "--use-srq",
+            description =
+                    "SEND bandwidth: all queue pairs of the receiver take from one shared receive"
+                            + " queue.")
+    boolean useSrq;
+
+    @Option(
             names = {"-l", "--post-list"},
             paramLabel = "N",
             converter = TxDepth.class,
@@ -259,6 +266,9 @@ final class PerfOptions extends EndpointOptions {
         if (test.isAtomic()) {
             checkAtomic();
         }
+        refuse(
+                useSrq && (test.isLatency() || !test.isSend()),
+                "--use-srq is for send-bw: no other test has receives to share");
         if (test.isLatency()) {
             checkLatency();
         } else {
@@ -298,6 +308,7 @@ final class PerfOptions extends EndpointOptions {
         refuse(
                 test.isSend() && durationSeconds != null,
                 "-D/--duration: perftest's server takes a number of SENDs, give -n there and here");
+        refuse(useSrq, "--use-srq" + not);
         refuse(port() == 0, "-p/--port 0" + not);
     }
 

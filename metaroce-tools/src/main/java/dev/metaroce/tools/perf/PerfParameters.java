@@ -10,6 +10,7 @@ import java.nio.ByteBuffer;
  *
  * @param test which test
  * @param bidirectional the server sends too, at the same time
+ * @param sharedReceives an end to which messages are sent has one shared receive queue
  * @param maxMessageBytes largest message of the run
  * @param qps data queue pairs of this connection, beside the one for messages
  * @param posting how work requests are posted per queue pair
@@ -20,6 +21,7 @@ import java.nio.ByteBuffer;
 record PerfParameters(
         PerfTest test,
         boolean bidirectional,
+        boolean sharedReceives,
         long maxMessageBytes,
         int qps,
         Posting posting,
@@ -27,8 +29,10 @@ record PerfParameters(
         long group,
         long seed) {
     static final int MAGIC = 0x4D52_7066; // "MRpf"
-    static final int VERSION = 2;
+    static final int VERSION = 3;
     static final int BYTES = 48;
+    private static final int BIDIRECTIONAL = 1;
+    private static final int SHARED = 2;
 
     /** The service id of the perf server: "perf". */
     static final long SERVICE = 0x7065_7266L;
@@ -46,7 +50,7 @@ record PerfParameters(
                 .putLong(seed)
                 .putShort((short) posting.list())
                 .putShort((short) posting.signalEvery())
-                .putInt(bidirectional ? 1 : 0)
+                .putInt((bidirectional ? BIDIRECTIONAL : 0) | (sharedReceives ? SHARED : 0))
                 .array();
     }
 
@@ -67,14 +71,15 @@ record PerfParameters(
         long group = in.getLong();
         long seed = in.getLong();
         Posting posting = new Posting(depth, in.getShort(), in.getShort());
-        boolean bidirectional = in.getInt() != 0;
+        int flags = in.getInt();
         if (test == null) {
             return null;
         }
         PerfParameters read =
                 new PerfParameters(
                         test,
-                        bidirectional,
+                        (flags & BIDIRECTIONAL) != 0,
+                        (flags & SHARED) != 0,
                         maxMessageBytes,
                         qps,
                         posting,
@@ -92,6 +97,7 @@ record PerfParameters(
                 && posting.isInRange()
                 && initiators >= 1
                 && initiators <= PerfOptions.INITIATORS_MAX
+                && (!sharedReceives || (test.isSend() && !test.isLatency()))
                 && (!bidirectional || (initiators == 1 && !test.isLatency()));
     }
 
@@ -105,8 +111,19 @@ record PerfParameters(
         return test.isSend() ? Math.clamp(2L * posting.depth(), 512, PerfOptions.TX_DEPTH_MAX) : 1;
     }
 
-    /** Landing places in the receiver's memory: one per queue pair as long as memory allows. */
+    /** Receives of the one shared queue, as many as it can have of those of all queue pairs. */
+    int sharedDepth() {
+        return (int) Math.min((long) qps * receiveDepth(), PerfOptions.TX_DEPTH_MAX);
+    }
+
+    /**
+     * Landing places in the receiver's memory: one per queue pair as long as memory allows, and one
+     * when any queue pair may take any receive.
+     */
     int slots() {
+        if (sharedReceives) {
+            return 1;
+        }
         long affordable = Math.max(1, PerfOptions.LANDING_BYTES_MAX / maxMessageBytes);
         return (int) Math.min(qps, affordable);
     }

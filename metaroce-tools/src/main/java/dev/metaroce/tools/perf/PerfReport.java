@@ -290,7 +290,8 @@ final class PerfReport {
     }
 
     private static String roceCounts(Map<String, Long> counters) {
-        return "NAKs %d in, %d out; RNRs %d in, %d out; time-outs %d; duplicates %d; ICRC errors %d"
+        return ("NAKs %d in, %d out; RNRs %d in, %d out; time-outs %d; duplicates %d; ICRC errors"
+                        + " %d; SRQ receives %d")
                 .formatted(
                         Traffic.count(counters, CounterId.NAKS_RECEIVED),
                         Traffic.count(counters, CounterId.NAKS_SENT),
@@ -298,7 +299,8 @@ final class PerfReport {
                         Traffic.count(counters, CounterId.RNR_NAKS_SENT),
                         Traffic.count(counters, CounterId.RTO_FIRED),
                         Traffic.count(counters, CounterId.DUPLICATES),
-                        Traffic.count(counters, CounterId.ICRC_ERRORS));
+                        Traffic.count(counters, CounterId.ICRC_ERRORS),
+                        Traffic.count(counters, CounterId.SHARED_RECEIVES));
     }
 
     /** The verdict on a threshold; absent when none was given. */

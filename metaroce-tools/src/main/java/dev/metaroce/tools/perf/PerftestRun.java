@@ -73,7 +73,15 @@ final class PerftestRun {
     private PerfParameters parameters() {
         long stretch = Math.max(PerftestEnd.STRETCH_BYTES_MIN, options.messageBytes(test));
         return new PerfParameters(
-                test, false, stretch, options.qps, options.posting(test), 1, 1, options.seed);
+                test,
+                false,
+                false,
+                stretch,
+                options.qps,
+                options.posting(test),
+                1,
+                1,
+                options.seed);
     }
 
     /** Moves packets, and rests when there are none. */

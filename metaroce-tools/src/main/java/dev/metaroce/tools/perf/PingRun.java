@@ -134,6 +134,7 @@ final class PingRun {
                 new PerfParameters(
                         PerfTest.PING,
                         false,
+                        false,
                         options.messageBytes,
                         1,
                         Posting.ofDepth(1),

@@ -84,7 +84,7 @@ class BandwidthFlowTest {
 
     private static PerfParameters parameters(
             PerfTest test, long bytes, int qps, Posting posting, long seed) {
-        return new PerfParameters(test, true, bytes, qps, posting, 1, 1, seed);
+        return new PerfParameters(test, true, false, bytes, qps, posting, 1, 1, seed);
     }
 
     @Seeded(cases = 60)

@@ -13,6 +13,7 @@ class PerfParametersTest {
             new PerfParameters(
                     PerfTest.SEND_BW,
                     true,
+                    true,
                     1L << 31,
                     128,
                     new Posting(16_384, 128, 100),
@@ -22,7 +23,7 @@ class PerfParametersTest {
 
     private static PerfParameters writes(long bytes) {
         Posting one = Posting.ofDepth(1);
-        return new PerfParameters(PerfTest.WRITE_BW, false, bytes, 128, one, 1, 1, 1);
+        return new PerfParameters(PerfTest.WRITE_BW, false, false, bytes, 128, one, 1, 1, 1);
     }
 
     @Test

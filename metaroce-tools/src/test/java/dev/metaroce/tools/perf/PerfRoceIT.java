@@ -2,8 +2,11 @@ package dev.metaroce.tools.perf;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.metaroce.tools.InProcess;
 import dev.metaroce.tools.Tool;
+import dev.metaroce.tools.link.Endpoint;
 
+import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -12,6 +15,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 import tools.jackson.databind.JsonNode;
 
+import java.net.DatagramSocket;
+import java.net.InetAddress;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /** The tests of perf over RoCEv2, both ends ours. */
@@ -63,5 +69,47 @@ class PerfRoceIT {
     @ValueSource(strings = {"write-lat", "send-lat", "read-lat"})
     void latencyTestsPlayAllRounds(String test) {
         assertThat(run(test, "-n", "200").get("iterations").asLong()).isEqualTo(200);
+    }
+
+    @Test
+    @DisplayName("I08: a timed test of both directions ends at both ends; all shares one queue")
+    void aTimedTestOfBothDirectionsEndsAndSharesReceives() {
+        JsonNode document = run("send-bw", "-b", "-D", "1", "-q", "2", "--use-srq");
+
+        Runs.assertDirectionsAddUp(document);
+        for (String direction : List.of("local", "remote")) {
+            JsonNode one = document.get(direction);
+            assertThat(one.get("active_s").asDouble()).as(direction).isBetween(1.0, 3.0);
+            String receiver = direction.equals("local") ? "receiver" : "sender";
+            JsonNode taken = document.get(receiver).get("counters").get("shared_receives");
+            assertThat(taken.asLong()).isGreaterThanOrEqualTo(one.get("iterations").asLong() / 2);
+        }
+    }
+
+    @Test
+    @DisplayName("I02: that the one port of an address is taken is said with address and cause")
+    void aTakenPortIsNamed() throws Exception {
+        String host = Endpoint.ownLoopback(1);
+        try (DatagramSocket taken = new DatagramSocket(4791, InetAddress.ofLiteral(host))) {
+            assertThat(taken.isBound()).isTrue();
+            InProcess server =
+                    InProcess.run("perf", "server", "--transport", "rocev2", "--bind", host);
+
+            assertThat(server.exitCode()).isEqualTo(3);
+            assertThat(server.errLines()).hasSize(1);
+            assertThat(server.err()).contains(host, "4791").containsIgnoringCase("in use");
+        }
+    }
+
+    @Test
+    @DisplayName("I03: a client without server ends at its budget and says who did not answer")
+    void aClientWithoutServerSaysWho() {
+        String host = Endpoint.ownLoopback(1);
+        InProcess client =
+                InProcess.run("perf", "write-bw", "--transport", "rocev2", host, "--timeout", "1");
+
+        assertThat(client.exitCode()).isEqualTo(1);
+        assertThat(client.errLines()).hasSize(1);
+        assertThat(client.err()).contains("no answer from " + host + ":4791").doesNotContain("-p");
     }
 }

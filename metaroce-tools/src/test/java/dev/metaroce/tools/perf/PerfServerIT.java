@@ -162,7 +162,8 @@ class PerfServerIT {
     /** A client that says one thing and goes away when the server has heard it. */
     private static void say(Object words, int port) {
         PerfParameters parameters =
-                new PerfParameters(PerfTest.WRITE_BW, false, 1024, 1, Posting.ofDepth(1), 1, 99, 1);
+                new PerfParameters(
+                        PerfTest.WRITE_BW, false, false, 1024, 1, Posting.ofDepth(1), 1, 99, 1);
         DeviceOptions.Builder device = DeviceOptions.builder().driveMode(DriveMode.INLINE);
         try (Endpoint endpoint = Endpoint.open(device.bind("127.0.0.1").port(0).build());
                 Peer peer = dial(endpoint, parameters, port)) {
