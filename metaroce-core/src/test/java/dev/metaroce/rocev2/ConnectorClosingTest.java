@@ -13,13 +13,19 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** How connections that messages made end, or one of their queue pairs, and who is told. */
 class ConnectorClosingTest extends ConnectorLab {
-    @Test
-    void whoClosesTellsThePeer() {
+    /** A connection with one queue pair, over which something was sent. */
+    private Connection used() {
         serve(1);
         Connection c = dial();
         expect(c, ConnectionState.OPEN, SECOND_NS);
         transfer(0);
         said.clear();
+        return c;
+    }
+
+    @Test
+    void whoClosesTellsThePeer() {
+        Connection c = used();
 
         c.close();
         expect(c, ConnectionState.CLOSED, SECOND_NS);
@@ -30,11 +36,7 @@ class ConnectorClosingTest extends ConnectorLab {
 
     @Test
     void goodbyesAreRepeatedAndGivenUp() {
-        serve(1);
-        Connection c = dial();
-        expect(c, ConnectionState.OPEN, SECOND_NS);
-        transfer(0);
-        said.clear();
+        Connection c = used();
         drop("Dreq", 2);
         c.close();
         expect(c, ConnectionState.CLOSED, SECOND_NS);
@@ -49,11 +51,7 @@ class ConnectorClosingTest extends ConnectorLab {
 
     @Test
     void bothEndsClose() {
-        serve(1);
-        Connection c = dial();
-        expect(c, ConnectionState.OPEN, SECOND_NS);
-        transfer(0);
-        said.clear();
+        Connection c = used();
 
         c.close();
         accepted.get(0).close();
@@ -78,11 +76,7 @@ class ConnectorClosingTest extends ConnectorLab {
 
     @Test
     void aConnectionThatBreaksTellsThePeerIfItIsThere() {
-        serve(1);
-        Connection c = dial();
-        expect(c, ConnectionState.OPEN, SECOND_NS);
-        transfer(0);
-        said.clear();
+        Connection c = used();
         lab.addFault(packet -> packet.bytes.length == CmMessage.PACKET_BYTES ? 1 : 0);
 
         clientEnd.pairs.get(0).postSend(1, clientEnd.region, 0, 100);

@@ -288,28 +288,14 @@ class RoceLossCasesTest {
     @DisplayName("L09: growing delay is not taken for loss by a timer that is long enough")
     void l09GrowingDelay(int ackTimeout, int depth, boolean longEnough) {
         Pair pair = pair(1 << 20, plain -> plain.toBuilder().ackTimeout(ackTimeout).build());
-        pair.lab.latencyNs(MS / 2);
-        pair.lab.link(100_000_000L, 100 * MS, 400 * MS);
-        Sender sender = new Sender(pair, 0, 1 << 14, depth);
-        Sender.run(pair, 100 * MS, sender);
-        long start = pair.lab.nowNs();
-        pair.lab.addFault(
-                packet -> {
-                    long age = Math.min(pair.lab.nowNs() - start, 2 * SECOND);
-                    packet.delayNs = MS / 2 + age * 1995 / 20_000;
-                    return 1;
-                });
-        long sentBefore = pair.client.count(CounterId.DATA_SENT);
-        long resentBefore = pair.client.count(CounterId.DATA_RESENT);
-        Sender.run(pair, 3 * SECOND, sender);
-        long sent = pair.client.count(CounterId.DATA_SENT) - sentBefore;
-        long resent = pair.client.count(CounterId.DATA_RESENT) - resentBefore;
+        Sender.slowLink(pair);
+        Sender.Sent sent = Sender.underGrowingDelay(pair, depth);
 
-        assertThat(sent).isGreaterThan(50);
+        assertThat(sent.first()).isGreaterThan(50);
         if (longEnough) {
-            assertThat(resent).isLessThan(sent / 20);
+            assertThat(sent.again()).isLessThan(sent.first() / 20);
         } else {
-            assertThat(resent).isGreaterThan(sent / 20);
+            assertThat(sent.again()).isGreaterThan(sent.first() / 20);
         }
         assertThat(pair.client.count(CounterId.CONNECTIONS_FAILED)).isZero();
     }

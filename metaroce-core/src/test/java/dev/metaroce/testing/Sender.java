@@ -1,5 +1,6 @@
 package dev.metaroce.testing;
 
+import dev.metaroce.event.CounterId;
 import dev.metaroce.ring.PostResult;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.ring.WorkCompletion;
@@ -10,6 +11,8 @@ import dev.metaroce.verbs.QueuePair;
  * completed, so that a test can measure rates in virtual time.
  */
 public final class Sender {
+    private static final long MS = 1_000_000;
+
     private final Pair pair;
     private final QueuePair qp;
     private final int messageBytes;
@@ -96,5 +99,39 @@ public final class Sender {
             bytes[i] = senders[i].completedBytes() - before[i];
         }
         return bytes;
+    }
+
+    /** Packets that a client sent for the first time, and again. */
+    public record Sent(long first, long again) {}
+
+    /**
+     * Case L09: 16 KiB messages over 100 Mb/s, while the delay of the way grows from 1 to 200 ms
+     * each way within two seconds.
+     *
+     * @param pair connected
+     * @param depth messages on the way at once
+     */
+    public static Sent underGrowingDelay(Pair pair, int depth) {
+        Sender sender = new Sender(pair, 0, 1 << 14, depth);
+        run(pair, 100 * MS, sender);
+        long start = pair.lab.nowNs();
+        pair.lab.addFault(
+                packet -> {
+                    long age = Math.min(pair.lab.nowNs() - start, 2_000 * MS);
+                    packet.delayNs = MS / 2 + age * 1995 / 20_000;
+                    return 1;
+                });
+        long sent = pair.client.count(CounterId.DATA_SENT);
+        long resent = pair.client.count(CounterId.DATA_RESENT);
+        run(pair, 3_000 * MS, sender);
+        return new Sent(
+                pair.client.count(CounterId.DATA_SENT) - sent,
+                pair.client.count(CounterId.DATA_RESENT) - resent);
+    }
+
+    /** The link of {@link #underGrowingDelay}, to be set before it is connected. */
+    public static void slowLink(Pair pair) {
+        pair.lab.latencyNs(MS / 2);
+        pair.lab.link(100_000_000L, 100 * MS, 400 * MS);
     }
 }

@@ -149,26 +149,12 @@ class PathCasesTest {
     void l09GrowingDelay(Profile profile) {
         DeviceLimits limits = Profiles.only(profile).build();
         Pair pair = new Pair(9, limits, 1, 1 << 20);
-        pair.lab.latencyNs(MS / 2);
-        pair.lab.link(100_000_000L, 100 * MS, 400 * MS);
+        Sender.slowLink(pair);
         pair.connect();
-        Sender sender = new Sender(pair, 0, 1 << 14, 32);
-        Sender.run(pair, 100 * MS, sender);
-        long start = pair.lab.nowNs();
-        pair.lab.addFault(
-                packet -> {
-                    long age = Math.min(pair.lab.nowNs() - start, 2 * SECOND);
-                    packet.delayNs = MS / 2 + age * 1995 / 20_000;
-                    return 1;
-                });
-        long sentBefore = pair.client.count(CounterId.DATA_SENT);
-        long resentBefore = pair.client.count(CounterId.DATA_RESENT);
-        Sender.run(pair, 3 * SECOND, sender);
-        long sent = pair.client.count(CounterId.DATA_SENT) - sentBefore;
-        long resent = pair.client.count(CounterId.DATA_RESENT) - resentBefore;
+        Sender.Sent sent = Sender.underGrowingDelay(pair, 32);
 
-        assertThat(sent).isGreaterThan(500);
-        assertThat(resent).isLessThan(sent / 20);
+        assertThat(sent.first()).isGreaterThan(500);
+        assertThat(sent.again()).isLessThan(sent.first() / 20);
         assertThat(pair.client.count(CounterId.CONNECTIONS_FAILED)).isZero();
     }
 

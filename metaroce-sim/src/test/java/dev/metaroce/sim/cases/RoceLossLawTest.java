@@ -12,7 +12,12 @@ import dev.metaroce.sim.study.GoBackNStudy.Way;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
+
+import java.util.ArrayList;
+import java.util.List;
 
 /** What random loss costs Go-Back-N of RoCEv2, against both laws for it (docs/rocev2.md). */
 class RoceLossLawTest {
@@ -32,17 +37,20 @@ class RoceLossLawTest {
         return p < 0.01 ? 150_000 : 40_000;
     }
 
+    private static List<Arguments> points() {
+        List<Arguments> all = new ArrayList<>();
+        for (Way way : Way.values()) {
+            for (int n : new int[] {32, 108, 256}) {
+                for (double p : new double[] {0.001, 0.01, 0.05, 0.1}) {
+                    all.add(Arguments.of(way, n, p));
+                }
+            }
+        }
+        return all;
+    }
+
     @ParameterizedTest
-    @CsvSource({
-        "WHOLE_WINDOW,32,0.001", "WHOLE_WINDOW,32,0.01", "WHOLE_WINDOW,32,0.05",
-        "WHOLE_WINDOW,32,0.1", "WHOLE_WINDOW,108,0.001", "WHOLE_WINDOW,108,0.01",
-        "WHOLE_WINDOW,108,0.05", "WHOLE_WINDOW,108,0.1", "WHOLE_WINDOW,256,0.001",
-        "WHOLE_WINDOW,256,0.01", "WHOLE_WINDOW,256,0.05", "WHOLE_WINDOW,256,0.1",
-        "HALF_WINDOW,32,0.001", "HALF_WINDOW,32,0.01", "HALF_WINDOW,32,0.05",
-        "HALF_WINDOW,32,0.1", "HALF_WINDOW,108,0.001", "HALF_WINDOW,108,0.01",
-        "HALF_WINDOW,108,0.05", "HALF_WINDOW,108,0.1", "HALF_WINDOW,256,0.001",
-        "HALF_WINDOW,256,0.01", "HALF_WINDOW,256,0.05", "HALF_WINDOW,256,0.1"
-    })
+    @MethodSource("points")
     @DisplayName("The repaired trigger loses per loss what is on the way, and needs no timer")
     void theRepairedTriggerFollowsBothLaws(Way way, int n, double p) {
         Outcome outcome = run(GoBackN.REPAIRED, way, Timer.LONG, n, p, needed(p));
@@ -52,16 +60,7 @@ class RoceLossLawTest {
     }
 
     @ParameterizedTest
-    @CsvSource({
-        "WHOLE_WINDOW,32,0.001", "WHOLE_WINDOW,32,0.01", "WHOLE_WINDOW,32,0.05",
-        "WHOLE_WINDOW,32,0.1", "WHOLE_WINDOW,108,0.001", "WHOLE_WINDOW,108,0.01",
-        "WHOLE_WINDOW,108,0.05", "WHOLE_WINDOW,108,0.1", "WHOLE_WINDOW,256,0.001",
-        "WHOLE_WINDOW,256,0.01", "WHOLE_WINDOW,256,0.05", "WHOLE_WINDOW,256,0.1",
-        "HALF_WINDOW,32,0.001", "HALF_WINDOW,32,0.01", "HALF_WINDOW,32,0.05",
-        "HALF_WINDOW,32,0.1", "HALF_WINDOW,108,0.001", "HALF_WINDOW,108,0.01",
-        "HALF_WINDOW,108,0.05", "HALF_WINDOW,108,0.1", "HALF_WINDOW,256,0.001",
-        "HALF_WINDOW,256,0.01", "HALF_WINDOW,256,0.05", "HALF_WINDOW,256,0.1"
-    })
+    @MethodSource("points")
     @DisplayName("The naive trigger follows both laws only with a timer of about a round trip")
     void theNaiveTriggerFollowsBothLawsIfItsTimerIsShort(Way way, int n, double p) {
         Outcome outcome = run(GoBackN.NAIVE, way, Timer.SHORT, n, p, needed(p));
