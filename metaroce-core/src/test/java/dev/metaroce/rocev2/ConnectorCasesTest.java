@@ -177,12 +177,7 @@ class ConnectorCasesTest extends ConnectorLab {
         Lab.Node small =
                 lab.addRoce(server.device.limits(), roce -> roce.toBuilder().maxQps(1).build());
         End end = new End(small);
-        small.device.listen(
-                SERVICE,
-                request -> {
-                    end.add(request.connection());
-                    request.accept();
-                });
+        serve(small, end);
         Connection first = client.device.connect(small.address, SERVICE, NONE);
         clientEnd.add(first);
         expect(first, ConnectionState.OPEN, SECOND_NS);

@@ -168,10 +168,7 @@ class ConnectorClosingTest extends ConnectorLab {
         assertThat(said).hasSize(2);
         assertThat(client.engine.contextsInUse()).isEqualTo(2);
         assertThat(server.engine.contextsInUse()).isEqualTo(2);
-        c.close();
-        expect(c, ConnectionState.CLOSED, SECOND_NS);
-        expect(accepted.get(0), ConnectionState.CLOSED, SECOND_NS);
-        assertThat(client.engine.contextsInUse() + server.engine.contextsInUse()).isZero();
+        closeAtBothEnds(c);
     }
 
     @Test

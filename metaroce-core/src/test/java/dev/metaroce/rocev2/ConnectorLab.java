@@ -133,10 +133,28 @@ abstract class ConnectorLab {
         server.device.listen(SERVICE, handler::accept);
     }
 
+    /** One queue pair for each connection, at a node that is no part of this lab by itself. */
+    static void serve(Lab.Node node, End end) {
+        node.device.listen(
+                SERVICE,
+                request -> {
+                    end.add(request.connection());
+                    request.accept();
+                });
+    }
+
     Connection dial(byte... privateData) {
         Connection c = client.device.connect(server.address, SERVICE, privateData);
         clientEnd.add(c);
         return c;
+    }
+
+    /** The client closes the only connection, and no queue pair is left anywhere. */
+    void closeAtBothEnds(Connection c) {
+        c.close();
+        expect(c, ConnectionState.CLOSED, SECOND_NS);
+        expect(accepted.get(0), ConnectionState.CLOSED, SECOND_NS);
+        assertThat(client.engine.contextsInUse() + server.engine.contextsInUse()).isZero();
     }
 
     void expect(Connection c, ConnectionState state, long maxNs) {

@@ -54,12 +54,7 @@ class ConnectorTest extends ConnectorLab {
     void theSmallerPathMtuIsFound() {
         Lab.Node small = node(512);
         End end = new End(small);
-        small.device.listen(
-                SERVICE,
-                request -> {
-                    end.add(request.connection());
-                    request.accept();
-                });
+        serve(small, end);
         Connection c = client.device.connect(small.address, SERVICE, new byte[0]);
         clientEnd.add(c);
 
@@ -239,10 +234,7 @@ class ConnectorTest extends ConnectorLab {
 
         assertThat(said).hasSize(9);
         assertThat(accepted).hasSize(1);
-        c.close();
-        expect(c, ConnectionState.CLOSED, SECOND_NS);
-        expect(accepted.get(0), ConnectionState.CLOSED, SECOND_NS);
-        assertThat(client.engine.contextsInUse() + server.engine.contextsInUse()).isZero();
+        closeAtBothEnds(c);
     }
 
     @Test

@@ -5,8 +5,6 @@ import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import dev.metaroce.event.CounterId;
 import dev.metaroce.memory.Access;
 import dev.metaroce.memory.MemoryRegion;
-import dev.metaroce.net.DeviceOptions;
-import dev.metaroce.net.Transport;
 import dev.metaroce.net.UdpDevice;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.ring.WorkCompletion;
@@ -35,7 +33,6 @@ import java.util.Arrays;
  */
 final class CmPerftest implements AutoCloseable {
     private static final int SERVICE = 18_515;
-    private static final int MTU = 1024;
     private static final long PATIENCE_NS = 30_000_000_000L;
     private static final int KEYS = 56;
     private static final int VERSION_BYTES = 16;
@@ -62,11 +59,7 @@ final class CmPerftest implements AutoCloseable {
     private final WorkCompletion completion = new WorkCompletion();
 
     private CmPerftest(String here) {
-        DeviceOptions.Builder options =
-                DeviceOptions.builder()
-                        .transport(Transport.ROCE_V2)
-                        .roce(settings -> settings.ackTimeout(17));
-        device = UdpDevice.open(options.bind(here).payloadMtu(MTU).build());
+        device = PatientDevice.open(here);
         domain = device.rdma().allocProtectionDomain();
         sent = device.rdma().createCompletionQueue(4 * DEPTH);
         told = device.rdma().createCompletionQueue(DEPTH);

@@ -6,8 +6,6 @@ import static java.nio.ByteOrder.BIG_ENDIAN;
 import dev.metaroce.event.CounterId;
 import dev.metaroce.memory.Access;
 import dev.metaroce.memory.MemoryRegion;
-import dev.metaroce.net.DeviceOptions;
-import dev.metaroce.net.Transport;
 import dev.metaroce.net.UdpDevice;
 import dev.metaroce.ring.WcStatus;
 import dev.metaroce.ring.WorkCompletion;
@@ -46,7 +44,7 @@ final class Echo implements AutoCloseable {
     }
 
     private static final int PORT = 18_515;
-    private static final int MTU = 1024;
+    private static final int MTU = PatientDevice.MTU;
     private static final long PATIENCE_NS = 30_000_000_000L;
     private static final int[] SIZES = {0, 1, MTU - 1, MTU, MTU + 1, 4096, 60_001};
     private static final ValueLayout.OfInt NUMBER =
@@ -77,11 +75,7 @@ final class Echo implements AutoCloseable {
     private Keys theirs;
 
     private Echo(String here) {
-        DeviceOptions.Builder options =
-                DeviceOptions.builder()
-                        .transport(Transport.ROCE_V2)
-                        .roce(settings -> settings.ackTimeout(17));
-        device = UdpDevice.open(options.bind(here).payloadMtu(MTU).build());
+        device = PatientDevice.open(here);
         ProtectionDomain domain = device.rdma().allocProtectionDomain();
         sent = device.rdma().createCompletionQueue(16);
         received = device.rdma().createCompletionQueue(16);
